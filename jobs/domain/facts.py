@@ -1,13 +1,13 @@
 """The few facts that are kept of each Kubernetes object, and the observation that carries them.
 
-Times are epoch seconds (UTC) as floats. ``None`` means "the object does not say". Facts are tuples: equal facts mean that
-a write changed nothing that is shown, so it is counted and not stored.
+Times are epoch seconds (UTC) as floats. ``None`` means "the object does not say". Facts are tuples: equal facts mean
+that a write changed nothing that is shown, so it is counted and not stored.
 """
 
 from typing import NamedTuple
 
-# How an object came to be seen. LISTED: in a list, so what was before is unknown. VANISHED: missing from a relist, so it
-# ended somewhere between two times. The other three are the words of the watch protocol.
+# How an object came to be seen. LISTED: in a list, so what was before is unknown. VANISHED: missing from a relist, so
+# it ended somewhere between two times. The other three are the words of the watch protocol.
 ADDED = "ADDED"
 MODIFIED = "MODIFIED"
 DELETED = "DELETED"
