@@ -1,0 +1,190 @@
+"""The resources the simulated API server knows, in the terms of Kubernetes discovery."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+CRD_VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
+CORE_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+_CONTAINERS_NULL = {"spec": {"containers": None}, "status": {}}
+
+
+@dataclass(frozen=True)
+class Resource:
+    """One resource type.
+
+    `custom`: defined by a CRD; such objects print apiVersion before kind and their metadata in alphabetical order,
+    and deleting one answers a Status. `has_generation`: metadata.generation is kept. `bookmark`: what a BOOKMARK's
+    object carries beside metadata (a typed object prints its fields that have no omitempty).
+    """
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    singular: str
+    short_names: tuple[str, ...] = ()
+    namespaced: bool = True
+    subresources: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    custom: bool = True
+    has_generation: bool = True
+    watch_cache: bool = True
+    returns_deleted: bool = False
+    bookmark: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def qualified(self) -> str:
+        """The resource as error messages name it: pods, tfjobs.kubeflow.org."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    @property
+    def qualified_kind(self) -> str:
+        """The kind as validation messages name it: Pod, TFJob.kubeflow.org."""
+        return f"{self.kind}.{self.group}" if self.group else self.kind
+
+    @property
+    def has_status_subresource(self) -> bool:
+        return "status" in self.subresources
+
+    @property
+    def verbs(self) -> tuple[str, ...]:
+        return CRD_VERBS if self.custom else CORE_VERBS
+
+
+def _core(kind: str, plural: str, short: str = "", **options: Any) -> Resource:
+    names = (short,) if short else ()
+    defaults: dict[str, Any] = {"custom": False, "has_generation": False}
+    return Resource("", "v1", kind, plural, kind.lower(), names, **{**defaults, **options})
+
+
+def _training(kind: str) -> Resource:
+    singular = kind.lower()
+    return Resource("kubeflow.org", "v1", kind, f"{singular}s", singular, subresources=("status", "scale"))
+
+
+_NODE_BOOKMARK = {
+    "spec": {},
+    "status": {
+        "daemonEndpoints": {"kubeletEndpoint": {"Port": 0}},
+        "nodeInfo": dict.fromkeys(
+            (
+                "machineID",
+                "systemUUID",
+                "bootID",
+                "kernelVersion",
+                "osImage",
+                "containerRuntimeVersion",
+                "kubeletVersion",
+                "kubeProxyVersion",
+                "operatingSystem",
+                "architecture",
+            ),
+            "",
+        ),
+    },
+}
+
+PODS = _core(
+    "Pod",
+    "pods",
+    "po",
+    categories=("all",),
+    # binding: POST and internal writes that set spec.nodeName (no new generation); eviction, log: POST and GET
+    subresources=("status", "binding", "eviction", "log"),
+    has_generation=True,
+    returns_deleted=True,
+    bookmark=_CONTAINERS_NULL,
+)
+NODES = _core("Node", "nodes", "no", namespaced=False, subresources=("status",), bookmark=_NODE_BOOKMARK)
+NAMESPACES = _core(
+    "Namespace",
+    "namespaces",
+    "ns",
+    namespaced=False,
+    subresources=("status",),
+    returns_deleted=True,
+    bookmark={"spec": {}, "status": {}},
+)
+SERVICES = _core(
+    "Service",
+    "services",
+    "svc",
+    categories=("all",),
+    subresources=("status",),
+    returns_deleted=True,
+    bookmark={"spec": {}, "status": {"loadBalancer": {}}},
+)
+# The API server keeps no watch cache for Events: no bookmark, and another text when a version is too old.
+EVENTS = _core("Event", "events", "ev", watch_cache=False)
+CONFIGMAPS = _core("ConfigMap", "configmaps", "cm")
+SERVICEACCOUNTS = _core("ServiceAccount", "serviceaccounts", "sa", returns_deleted=True)
+
+TFJOBS = _training("TFJob")
+PYTORCHJOBS = _training("PyTorchJob")
+MPIJOBS = _training("MPIJob")
+XGBOOSTJOBS = _training("XGBoostJob")
+PADDLEJOBS = _training("PaddleJob")
+JAXJOBS = _training("JAXJob")
+TRAINING_JOBS = (TFJOBS, PYTORCHJOBS, MPIJOBS, XGBOOSTJOBS, PADDLEJOBS, JAXJOBS)
+
+# Volcano's PodGroup has no status subresource: each phase change is an update of the object and a new generation.
+VOLCANO_PODGROUPS = Resource(
+    "scheduling.volcano.sh", "v1beta1", "PodGroup", "podgroups", "podgroup", ("pg", "podgroup-v1beta1")
+)
+VOLCANO_QUEUES = Resource(
+    "scheduling.volcano.sh",
+    "v1beta1",
+    "Queue",
+    "queues",
+    "queue",
+    ("q", "queue-v1beta1"),
+    namespaced=False,
+    subresources=("status",),
+)
+SCHEDULER_PODGROUPS = Resource(
+    "scheduling.x-k8s.io", "v1alpha1", "PodGroup", "podgroups", "podgroup", ("pg", "pgs"), subresources=("status",)
+)
+VOLCANO_JOBS = Resource("batch.volcano.sh", "v1alpha1", "Job", "jobs", "job", ("vcjob", "vj"), subresources=("status",))
+PRIORITYCLASSES = Resource(
+    "scheduling.k8s.io",
+    "v1",
+    "PriorityClass",
+    "priorityclasses",
+    "priorityclass",
+    ("pc",),
+    namespaced=False,
+    custom=False,
+    bookmark={"value": 0},
+)
+
+REGISTRY: tuple[Resource, ...] = (
+    PODS,
+    NODES,
+    NAMESPACES,
+    SERVICES,
+    EVENTS,
+    CONFIGMAPS,
+    SERVICEACCOUNTS,
+    *TRAINING_JOBS,
+    VOLCANO_PODGROUPS,
+    VOLCANO_QUEUES,
+    SCHEDULER_PODGROUPS,
+    VOLCANO_JOBS,
+    PRIORITYCLASSES,
+)
+_BY_KIND = {(resource.api_version, resource.kind): resource for resource in REGISTRY}
+_BY_PATH = {(resource.group, resource.version, resource.plural): resource for resource in REGISTRY}
+
+
+def by_kind(api_version: str, kind: str) -> Resource | None:
+    """The resource of an object's apiVersion and kind; None if it is not known here."""
+    return _BY_KIND.get((api_version, kind))
+
+
+def by_path(group: str, version: str, plural: str) -> Resource | None:
+    """The resource under /apis/<group>/<version>/<plural>, or /api/v1 for the empty group; None if not known."""
+    return _BY_PATH.get((group, version, plural))

@@ -1,0 +1,395 @@
+"""The cluster's state: objects under one rising resourceVersion, with the API server's rules for writes.
+
+Objects are plain JSON dicts. The store takes over what it is given and hands out what it holds: neither may be
+changed afterwards (copy what you want to change). A write never changes a stored object in place, so a reference
+handed out stays as it was.
+"""
+
+import bisect
+import random
+import uuid as uuid_module
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from simcluster import admission, errors, patch, selectors
+from simcluster.clock import Clock, parse_rfc3339, rfc3339
+from simcluster.history import Change, History
+from simcluster.metadata import SYSTEM_FIELDS, assembled, key_of, ordered, store_key, with_metadata
+from simcluster.resources import NAMESPACES, PODS, REGISTRY, Resource
+
+Obj = dict[str, Any]
+Objs = list[Obj]  # inside Store, `list` is its method
+Names = list[str]
+Subscriber = Callable[[str, Resource, Obj, Obj | None], None]
+
+_NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # what the API server draws generated names from
+DEFAULT_GRACE_SECONDS = 30
+
+
+class _Table:
+    def __init__(self, history_limit: int) -> None:
+        self.objects: dict[str, Obj] = {}
+        self.keys: list[str] = []
+        self.history = History(history_limit)
+
+    def range(self, namespace: str | None, start: str = "") -> list[str]:
+        """Keys in order: of one namespace or of all, from `start` on."""
+        low, high = start, len(self.keys)
+        if namespace:
+            low = max(start, f"{namespace}/")
+            high = bisect.bisect_left(self.keys, f"{namespace}0")  # "0" follows "/"
+        return self.keys[bisect.bisect_left(self.keys, low) : high]
+
+
+class Store:
+    """All objects of the cluster. Not thread-safe: everything happens on one event loop."""
+
+    def __init__(self, clock: Clock, rng: random.Random, history_limit: int = 100_000) -> None:
+        """`history_limit`: changes kept per resource for watches and paged lists."""
+        self.clock = clock
+        self.resource_version = 0
+        self._rng = rng
+        self._tables = {resource: _Table(history_limit) for resource in REGISTRY}
+        self._uids: set[str] = set()
+        self._subscribers: list[Callable[[Change], None]] = []
+        self._pending: deque[Change] = deque()
+        self._delivering = False
+
+    # Reading
+
+    def find(self, resource: Resource, namespace: str | None, name: str) -> Obj | None:
+        return self._tables[resource].objects.get(self._key(resource, namespace, name))
+
+    def get(self, resource: Resource, namespace: str | None, name: str) -> Obj:
+        """The object. Raises ApiError 404."""
+        found = self.find(resource, namespace, name)
+        if found is None:
+            raise errors.not_found(resource, name)
+        return found
+
+    def list(
+        self,
+        resource: Resource,
+        namespace: str | None = None,
+        label_selector: str | None = None,
+        field_selector: str | None = None,
+    ) -> Objs:
+        """Objects in key order, of one namespace or of all. Raises ApiError 400 for a selector it cannot read."""
+        selector = selectors.parse(resource, label_selector, field_selector)
+        table = self._tables[resource]
+        found = [table.objects[key] for key in table.range(namespace if resource.namespaced else None)]
+        return [obj for obj in found if selector.matches(obj)] if selector else found
+
+    def scan(
+        self, resource: Resource, namespace: str | None = None, start: str = "", version: int | None = None
+    ) -> tuple[Names, Callable[[str], Obj]]:
+        """Keys from `start` on and how to look one up, as of `version`. Raises ApiError 410 if that is compacted."""
+        table = self._tables[resource]
+        keys = table.range(namespace, start)
+        if version is None or version >= self.resource_version:
+            return keys, table.objects.__getitem__
+        undone = self.checked_history(resource, version).undone(version)
+        then = {key: obj for key, obj in undone.items() if obj is not None}
+        if not undone:
+            return keys, table.objects.__getitem__
+        prefix = f"{namespace}/" if namespace else ""
+        missing = [key for key in then if key >= start and key.startswith(prefix) and key not in table.objects]
+        keys = sorted([key for key in keys if key not in undone or key in then] + missing)
+        return keys, lambda key: then[key] if key in then else table.objects[key]
+
+    def count(self, resource: Resource) -> int:
+        return len(self._tables[resource].objects)
+
+    def has_uid(self, uid: str) -> bool:
+        """Whether an object with this UID exists now."""
+        return uid in self._uids
+
+    # Writing
+
+    def create(self, resource: Resource, obj: Obj, namespace: str | None = None, dry_run: bool = False) -> Obj:
+        """Stores a new object and returns it. Raises ApiError: 404 namespace, 409 exists, 422 invalid, 400."""
+        obj = admission.check_shape(resource, obj)
+        metadata = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
+        if obj["metadata"].get("resourceVersion"):
+            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+        metadata.pop("namespace", None)
+        if resource.namespaced:
+            metadata["namespace"] = self._wanted_namespace(obj, namespace)
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = metadata["generateName"] + "".join(self._rng.choices(_NAME_LETTERS, k=5))
+        name = metadata.get("name") or ""
+        admission.check_name(resource, name)
+        obj = admission.defaulted(resource, {**obj, "metadata": metadata}, creating=True)
+        admission.validate(resource, obj)
+        if resource.namespaced and self.find(NAMESPACES, None, metadata["namespace"]) is None:
+            raise errors.namespace_not_found(metadata["namespace"])
+        if self.find(resource, metadata.get("namespace"), name) is not None:
+            raise errors.already_exists(resource, name)
+        system: Obj = {"uid": self.new_uid(), "creationTimestamp": rfc3339(self.clock.now())}
+        if resource.has_generation:
+            system["generation"] = 1
+        obj = assembled(resource, obj, {**obj["metadata"], **system})
+        return obj if dry_run else self._write("ADDED", resource, obj, None)
+
+    def update(self, resource: Resource, obj: Obj, subresource: str | None = None) -> Obj:
+        """Replaces the object, or its part that `subresource` names, and returns what is stored.
+
+        Subresource "status": the status alone. "binding" (pods): spec and status, without a new generation, as the
+        scheduler's binding does. A write that changes nothing leaves the resourceVersion and tells nobody.
+        Raises ApiError: 404, 409 for an old resourceVersion or another uid, 422, 400.
+        """
+        obj = admission.check_shape(resource, obj)
+        given = obj["metadata"]
+        old = self.get(resource, given.get("namespace"), given.get("name") or "")
+        self._check_current(resource, old, given)
+        new = self._merged(resource, old, obj, subresource)
+        if new == old:
+            return old
+        admission.validate(resource, new)
+        if self._is_finished_deletion(new["metadata"]):
+            return self._remove(resource, self._write("MODIFIED", resource, new, old))
+        return self._write("MODIFIED", resource, new, old)
+
+    def patch_merge(
+        self, resource: Resource, namespace: str | None, name: str, body: Any, subresource: str | None = None
+    ) -> Obj:
+        """Applies a JSON merge patch. Raises as `update` does, 400 for a patch that is no object."""
+        if not isinstance(body, dict):
+            raise errors.bad_request("a merge patch must be a JSON object")
+        old = self.get(resource, namespace, name)
+        merged = patch.merge(old, body)
+        renamed = not isinstance(merged.get("metadata"), dict) or key_of_or_none(merged) != key_of(old)
+        if renamed:
+            raise errors.bad_request("the name or namespace of the object does not match the name on the request")
+        return self.update(resource, merged, subresource)
+
+    def delete(
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        grace_seconds: int | None = None,
+        uid: str | None = None,
+        *,
+        propagation: str = "Background",
+        resource_version: str | None = None,
+    ) -> Obj:
+        """Deletes the object, or marks it while a grace period or finalizers hold it; returns its last state.
+
+        A pod is marked first (MODIFIED with deletionTimestamp) in every case; grace 0, a pod that is not scheduled
+        or has ended is then removed at once (DELETED). A later delete may only shorten the grace period.
+        `propagation`: Background, Foreground or Orphan. Raises ApiError: 404, 409 if `uid` is another's.
+        """
+        old = self.get(resource, namespace, name)
+        self._check_preconditions(resource, old, uid, resource_version)
+        finalizers = list(old["metadata"].get("finalizers") or [])
+        extra = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(propagation)
+        if extra and extra not in finalizers:
+            finalizers.append(extra)
+        if resource is PODS:
+            marked = self._mark_pod(old, grace_seconds, finalizers)
+            grace: int = marked["metadata"]["deletionGracePeriodSeconds"]
+            return marked if finalizers or grace > 0 else self._remove(resource, marked)
+        held = finalizers or (resource is NAMESPACES and (old.get("spec") or {}).get("finalizers"))
+        return self._mark(resource, old, finalizers) if held else self._remove(resource, old)
+
+    def new_uid(self) -> str:
+        return str(uuid_module.UUID(int=self._rng.getrandbits(128), version=4))
+
+    def ensure_namespace(self, name: str) -> Obj:
+        """The namespace, created if it is missing."""
+        return self.find(NAMESPACES, None, name) or self.create(NAMESPACES, {"metadata": {"name": name}})
+
+    # Watching
+
+    def subscribe(self, fn: Subscriber) -> Callable[[], None]:
+        """Calls `fn(type, resource, obj, old)` for each write, in resourceVersion order, before the write returns.
+
+        A write made by a subscriber is delivered after the current one has reached everybody. Returns what ends it.
+        """
+        return self.subscribe_changes(lambda change: fn(change.type, change.resource, change.object, change.old))
+
+    def subscribe_changes(self, fn: Callable[[Change], None]) -> Callable[[], None]:
+        """As `subscribe`, with the Change itself."""
+        self._subscribers.append(fn)
+        return lambda: self._subscribers.remove(fn) if fn in self._subscribers else None
+
+    def checked_history(self, resource: Resource, version: int) -> History:
+        """The history of a resource. Raises ApiError 410 when changes after `version` are gone."""
+        history = self._tables[resource].history
+        if version < history.compacted:
+            raise errors.too_old(resource, version, history.compacted)
+        return history
+
+    def history(self, resource: Resource) -> History:
+        return self._tables[resource].history
+
+    def compact(self, to_version: int | None = None, keep_seconds: float | None = None) -> int:
+        """Forgets changes up to a version, or those older than `keep_seconds`, by default all.
+
+        Returns the version up to which history is gone.
+        """
+        if keep_seconds is not None:
+            oldest = self.clock.now() - keep_seconds
+            to_version = max(table.history.newest_before(oldest) for table in self._tables.values())
+        version = self.resource_version if to_version is None else min(to_version, self.resource_version)
+        for table in self._tables.values():
+            table.history.compact(version)
+        return version
+
+    # Inside
+
+    @staticmethod
+    def _key(resource: Resource, namespace: str | None, name: str) -> str:
+        return store_key(namespace or "default", name) if resource.namespaced else name
+
+    @staticmethod
+    def _wanted_namespace(obj: Obj, namespace: str | None) -> str:
+        own: str | None = obj["metadata"].get("namespace")
+        if own and namespace and own != namespace:
+            raise errors.bad_request(
+                f"the namespace of the provided object does not match the namespace sent on the request: {own}"
+            )
+        return own or namespace or "default"
+
+    @staticmethod
+    def _check_current(resource: Resource, old: Obj, given: Obj) -> None:
+        current, name = old["metadata"], old["metadata"]["name"]
+        if given.get("uid") and given["uid"] != current["uid"]:
+            texts = f"UID in precondition: {given['uid']}, UID in object meta: {current['uid']}"
+            raise errors.conflict(resource, name, f"Precondition failed: {texts}")
+        if given.get("resourceVersion") and given["resourceVersion"] != current["resourceVersion"]:
+            raise errors.conflict(resource, name)
+
+    @staticmethod
+    def _check_preconditions(resource: Resource, old: Obj, uid: str | None, version: str | None) -> None:
+        current = old["metadata"]
+        if uid and uid != current["uid"]:
+            text = f"the UID in the precondition ({uid}) does not match the UID in record ({current['uid']})"
+            raise errors.conflict(
+                resource, current["name"], f"{text}. The object might have been deleted and then recreated"
+            )
+        if version and version != current["resourceVersion"]:
+            text = (
+                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
+                f"({current['resourceVersion']})"
+            )
+            raise errors.conflict(resource, current["name"], f"{text}. The object might have been modified")
+
+    @staticmethod
+    def _merged(resource: Resource, old: Obj, obj: Obj, subresource: str | None) -> Obj:
+        """What an update stores: the old object with those parts replaced that the update may touch."""
+        if subresource == "status":
+            return {**old, "status": obj["status"]} if "status" in obj else old
+        obj = admission.defaulted(resource, obj, creating=False)
+        keeps_status = resource.has_status_subresource and subresource is None
+        given = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
+        system = {key: old["metadata"][key] for key in SYSTEM_FIELDS if key in old["metadata"]}
+        body = {key: value for key, value in obj.items() if not (keeps_status and key == "status")}
+        if keeps_status and "status" in old:
+            body["status"] = old["status"]
+        metadata = {**given, **system, "name": old["metadata"]["name"], "namespace": old["metadata"].get("namespace")}
+        new = assembled(resource, body, metadata)
+        changed = any(new.get(key) != old.get(key) for key in {*new, *old} - {"metadata"})
+        if changed and resource.has_generation and subresource is None:
+            new["metadata"]["generation"] = old["metadata"]["generation"] + 1
+        return new
+
+    @staticmethod
+    def _is_finished_deletion(metadata: Obj) -> bool:
+        return (
+            "deletionTimestamp" in metadata
+            and not metadata.get("finalizers")
+            and not metadata.get("deletionGracePeriodSeconds")
+        )
+
+    def _mark_pod(self, old: Obj, grace_seconds: int | None, finalizers: Names) -> Obj:
+        """The pod with its deletion noted: the first time, or again with a shorter grace period."""
+        metadata, spec = old["metadata"], old.get("spec") or {}
+        if "deletionTimestamp" in metadata:
+            before: int = metadata["deletionGracePeriodSeconds"]
+            if grace_seconds is None or grace_seconds >= before:
+                return old
+            requested = parse_rfc3339(metadata["deletionTimestamp"]) - before
+            changes = {
+                "deletionTimestamp": rfc3339(requested + grace_seconds),
+                "deletionGracePeriodSeconds": grace_seconds,
+            }
+            return self._write("MODIFIED", PODS, with_metadata(PODS, old, **changes), old)
+        grace = spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS)
+        if grace_seconds is not None:
+            grace = max(0, grace_seconds)
+        ended = (old.get("status") or {}).get("phase") in ("Failed", "Succeeded")
+        if ended or not spec.get("nodeName"):
+            grace = 0
+        changes = {
+            "deletionTimestamp": rfc3339(self.clock.now() + grace),
+            "deletionGracePeriodSeconds": grace,
+            "generation": metadata.get("generation", 0) + 1,
+            "finalizers": finalizers,
+        }
+        return self._write("MODIFIED", PODS, with_metadata(PODS, old, **changes), old)
+
+    def _mark(self, resource: Resource, old: Obj, finalizers: Names) -> Obj:
+        """The object with its deletion noted, to be removed when its finalizers are."""
+        metadata = old["metadata"]
+        changes: Obj = {"finalizers": finalizers}
+        if "deletionTimestamp" not in metadata:
+            changes |= {"deletionTimestamp": rfc3339(self.clock.now()), "deletionGracePeriodSeconds": 0}
+            if resource.has_generation:
+                changes["generation"] = metadata.get("generation", 0) + 1
+        new = with_metadata(resource, old, **changes)
+        if resource is NAMESPACES:
+            new["status"] = {"phase": "Terminating"}
+            new["metadata"].pop("deletionGracePeriodSeconds", None)
+        return old if new == old else self._write("MODIFIED", resource, new, old)
+
+    def _remove(self, resource: Resource, old: Obj) -> Obj:
+        # A subscriber told of the mark may have removed the object itself.
+        if self._tables[resource].objects.get(key_of(old)) is not old:
+            return old
+        return self._write("DELETED", resource, old, old)
+
+    def _write(self, kind: str, resource: Resource, obj: Obj, old: Obj | None) -> Obj:
+        self.resource_version += 1
+        obj = {**obj, "metadata": ordered(resource, {**obj["metadata"], "resourceVersion": str(self.resource_version)})}
+        table, key = self._tables[resource], key_of(obj)
+        if kind == "DELETED":
+            del table.objects[key]
+            del table.keys[bisect.bisect_left(table.keys, key)]
+            self._uids.discard(obj["metadata"]["uid"])
+        else:
+            if kind == "ADDED":
+                bisect.insort(table.keys, key)
+                self._uids.add(obj["metadata"]["uid"])
+            table.objects[key] = obj
+        change = Change(self.resource_version, kind, resource, key, obj, old, self.clock.now())
+        table.history.append(change)
+        self._pending.append(change)
+        self._deliver()
+        return obj
+
+    def _deliver(self) -> None:
+        """Tells the subscribers what is pending. A failing one does not keep the news from the others."""
+        if self._delivering:
+            return
+        self._delivering = True
+        failure: Exception | None = None
+        while self._pending:
+            change = self._pending.popleft()
+            for fn in tuple(self._subscribers):
+                try:
+                    fn(change)
+                except Exception as error:
+                    failure = failure or error
+        self._delivering = False
+        if failure is not None:
+            raise failure
+
+
+def key_of_or_none(obj: Obj) -> str | None:
+    """As `key_of`, for an object that may lack a name."""
+    metadata = obj["metadata"]
+    name, namespace = metadata.get("name"), metadata.get("namespace", "")
+    return store_key(namespace, name) if isinstance(name, str) and isinstance(namespace, str) else None
