@@ -1,0 +1,1 @@
+"""`python -m demo`: the whole dashboard on one machine, against a simulated cluster."""

@@ -1,0 +1,171 @@
+"""Fixtures that every test may use: real servers, processes that are always killed, a browser."""
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from demo import processes as child_processes
+from demo import valkey as embedded_valkey
+from tests.support import chromium, postgres
+
+ROOT = Path(__file__).resolve().parent.parent
+DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "live_server"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--database-only", action="store_true", help="only tests that use Django's database")
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if not config.getoption("--database-only"):
+        return
+    uses = [bool(item.get_closest_marker("django_db") or DATABASE_FIXTURES & set(_fixtures(item))) for item in items]
+    config.hook.pytest_deselected(items=[item for item, used in zip(items, uses, strict=True) if not used])
+    items[:] = [item for item, used in zip(items, uses, strict=True) if used]
+
+
+def _fixtures(item: pytest.Item) -> list[str]:
+    return list(getattr(item, "fixturenames", ()))
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """One line that names the browser tests that were left out, so that green does not hide them."""
+    skipped = [report for report in terminalreporter.getreports("skipped") if chromium.MISSING in str(report.longrepr)]
+    if skipped:
+        names = ", ".join(report.nodeid for report in skipped)
+        terminalreporter.write_line(f"Browser tests skipped, {chromium.MISSING}: {names}", yellow=True)
+
+
+class Processes:
+    """Starts programs for one test and kills their whole process groups at its end."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.logs: dict[int, Path] = {}
+        self._children: list[subprocess.Popen[bytes]] = []
+
+    def start(
+        self, *args: str, env: Mapping[str, str] | None = None, name: str | None = None, cwd: Path = ROOT
+    ) -> subprocess.Popen[bytes]:
+        """Start a program with `env` on top of this process's environment; its output goes to `log_of(child)`."""
+        log = self.folder / f"{len(self._children)}-{name or Path(args[0]).name}.log"
+        child = child_processes.start(args, log=log, env=os.environ | (env or {}), cwd=cwd)
+        self._children.append(child)
+        self.logs[child.pid] = log
+        return child
+
+    def python(
+        self, *args: str, env: Mapping[str, str] | None = None, name: str | None = None
+    ) -> "subprocess.Popen[bytes]":
+        """Start this interpreter with arguments, for example `-m celery …`."""
+        return self.start(sys.executable, *args, env=env, name=name)
+
+    def log_of(self, child: subprocess.Popen[bytes]) -> str:
+        """Everything a child has printed so far."""
+        return self.logs[child.pid].read_text(encoding="utf-8", errors="replace")
+
+    def wait_for(
+        self, condition: Callable[[], object], *children: subprocess.Popen[bytes], seconds: float = 30
+    ) -> None:
+        """Wait until `condition()` is true. Fails with the children's output when it is not, or when one ends."""
+        deadline = time.monotonic() + seconds
+        while not condition():
+            ended = [child for child in children if child.poll() is not None]
+            if ended or time.monotonic() > deadline:
+                what = f"ended with status {ended[0].returncode}" if ended else f"not ready after {seconds} s"
+                pytest.fail(f"{what}\n" + "\n".join(self.log_of(child) for child in children))
+            time.sleep(0.05)
+
+    def stop(self, *children: subprocess.Popen[bytes], grace: float = 5) -> list[int]:
+        """End these children (all, if none is named). Returns the pids that had to be killed."""
+        return child_processes.stop(children or self._children, grace=grace)
+
+
+@pytest.fixture
+def processes(tmp_path: Path) -> Iterator[Processes]:
+    """A helper that starts programs and always kills them; their logs lie in the test's folder."""
+    folder = tmp_path / "logs"
+    folder.mkdir()
+    helper = Processes(folder)
+    yield helper
+    helper.stop(grace=3)
+
+
+@pytest.fixture
+def free_port() -> int:
+    """A TCP port that is free on loopback."""
+    return child_processes.free_port()
+
+
+@pytest.fixture(scope="session")
+def valkey_server() -> Iterator[Path]:
+    """The Unix socket of a real Valkey that lives as long as the test session."""
+    with tempfile.TemporaryDirectory(prefix="rsvk-") as name:
+        socket_path = embedded_valkey.socket_in(Path(name))
+        log = Path(name) / "log"
+        child = child_processes.start(embedded_valkey.command(socket_path), log=log, env=os.environ)
+        try:
+            deadline = time.monotonic() + 10
+            while not embedded_valkey.answers(socket_path):
+                if time.monotonic() > deadline or child.poll() is not None:
+                    pytest.fail(f"Valkey did not start:\n{child_processes.tail(log)}")
+                time.sleep(0.02)
+            yield socket_path
+        finally:
+            child_processes.stop([child], grace=3)
+
+
+@pytest.fixture
+def valkey(valkey_server: Path) -> Iterator[str]:
+    """The URL (`unix://…`, as REDIS_URL takes it) of a real and empty Valkey."""
+    import redis
+
+    url = embedded_valkey.url(valkey_server)
+    with redis.Redis.from_url(url) as connection:
+        connection.flushall()
+        yield url
+        connection.flushall()
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a real PostgreSQL server that lives as long as the test session."""
+    try:
+        with postgres.server() as url:
+            yield url
+    except RuntimeError as error:
+        pytest.fail(str(error))
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL (as DATABASE_URL takes it) of an empty database of the test's own on a real PostgreSQL."""
+    with postgres.database(postgres_server, f"test_{uuid.uuid4().hex[:12]}") as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def chromium_path() -> str:
+    """The browser's path. Without one the test is skipped, but in CI (CI=true) that is a failure."""
+    path = chromium.find()
+    if path is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(chromium.MISSING)
+    return path
+
+
+@pytest.fixture(scope="session")
+def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """SQLite tests use a file, as the product does: a database in memory has no write-ahead log and other locks."""
+    from django.conf import settings
+
+    database = settings.DATABASES["default"]
+    if database["ENGINE"].endswith("sqlite3"):
+        database["TEST"]["NAME"] = str(tmp_path_factory.mktemp("database") / "test.sqlite3")

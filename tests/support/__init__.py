@@ -1,0 +1,1 @@
+"""What tests start: servers, browsers, processes."""
