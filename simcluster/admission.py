@@ -35,6 +35,9 @@ def check_shape(resource: Resource, obj: Any) -> dict[str, Any]:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict):
         raise bad_request(f"{resource.kind}: metadata must be an object")
+    for field in ("spec", "status"):
+        if obj.get(field) is not None and not isinstance(obj[field], dict):
+            raise bad_request(f"{resource.kind}: {field} must be an object")
     for field, kind in _METADATA_TYPES.items():
         if metadata.get(field) is not None and not isinstance(metadata[field], kind):
             raise bad_request(f"{resource.kind}: metadata.{field} must be of type {_TYPE_NAMES[kind]}")

@@ -2,7 +2,7 @@
 
 import bisect
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -14,7 +14,7 @@ _VERSION = attrgetter("version")
 @dataclass(slots=True, eq=False)
 class Change:
     """One write. `object` is the state after it (for DELETED the last state, with the deletion's own version),
-    `old` the state before (None for ADDED). `lines` is for whoever encodes it once for many watchers."""
+    `old` the state before (None for ADDED)."""
 
     version: int
     type: str
@@ -23,7 +23,6 @@ class Change:
     object: dict[str, Any]
     old: dict[str, Any] | None
     at: float
-    lines: dict[str, bytes] = field(default_factory=dict)
 
 
 class History:

@@ -63,7 +63,7 @@ def _core(kind: str, plural: str, short: str = "", **options: Any) -> Resource:
 
 def _training(kind: str) -> Resource:
     singular = kind.lower()
-    return Resource("kubeflow.org", "v1", kind, f"{singular}s", singular, subresources=("status", "scale"))
+    return Resource("kubeflow.org", "v1", kind, f"{singular}s", singular, subresources=("status",))
 
 
 _NODE_BOOKMARK = {
@@ -93,8 +93,7 @@ PODS = _core(
     "pods",
     "po",
     categories=("all",),
-    # binding: POST and internal writes that set spec.nodeName (no new generation); eviction, log: POST and GET
-    subresources=("status", "binding", "eviction", "log"),
+    subresources=("status", "eviction"),
     has_generation=True,
     returns_deleted=True,
     bookmark=_CONTAINERS_NULL,

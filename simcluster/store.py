@@ -45,7 +45,7 @@ class _Table:
 class Store:
     """All objects of the cluster. Not thread-safe: everything happens on one event loop."""
 
-    def __init__(self, clock: Clock, rng: random.Random, history_limit: int = 100_000) -> None:
+    def __init__(self, clock: Clock, rng: random.Random, history_limit: int = 20_000) -> None:
         """`history_limit`: changes kept per resource for watches and paged lists."""
         self.clock = clock
         self.resource_version = 0
@@ -132,7 +132,7 @@ class Store:
         obj = assembled(resource, obj, {**obj["metadata"], **system})
         return obj if dry_run else self._write("ADDED", resource, obj, None)
 
-    def update(self, resource: Resource, obj: Obj, subresource: str | None = None) -> Obj:
+    def update(self, resource: Resource, obj: Obj, subresource: str | None = None, dry_run: bool = False) -> Obj:
         """Replaces the object, or its part that `subresource` names, and returns what is stored.
 
         Subresource "status": the status alone. "binding" (pods): spec and status, without a new generation, as the
@@ -147,12 +147,21 @@ class Store:
         if new == old:
             return old
         admission.validate(resource, new)
-        if self._is_finished_deletion(new["metadata"]):
+        if dry_run:
+            return new
+        if self._is_finished_deletion(new):
             return self._remove(resource, self._write("MODIFIED", resource, new, old))
         return self._write("MODIFIED", resource, new, old)
 
     def patch_merge(
-        self, resource: Resource, namespace: str | None, name: str, body: Any, subresource: str | None = None
+        self,
+        resource: Resource,
+        namespace: str | None,
+        name: str,
+        body: Any,
+        subresource: str | None = None,
+        *,
+        dry_run: bool = False,
     ) -> Obj:
         """Applies a JSON merge patch. Raises as `update` does, 400 for a patch that is no object."""
         if not isinstance(body, dict):
@@ -162,7 +171,7 @@ class Store:
         renamed = not isinstance(merged.get("metadata"), dict) or key_of_or_none(merged) != key_of(old)
         if renamed:
             raise errors.bad_request("the name or namespace of the object does not match the name on the request")
-        return self.update(resource, merged, subresource)
+        return self.update(resource, merged, subresource, dry_run)
 
     def delete(
         self,
@@ -297,12 +306,10 @@ class Store:
         return new
 
     @staticmethod
-    def _is_finished_deletion(metadata: Obj) -> bool:
-        return (
-            "deletionTimestamp" in metadata
-            and not metadata.get("finalizers")
-            and not metadata.get("deletionGracePeriodSeconds")
-        )
+    def _is_finished_deletion(obj: Obj) -> bool:
+        metadata = obj["metadata"]
+        held = metadata.get("finalizers") or (obj.get("spec") or {}).get("finalizers")
+        return "deletionTimestamp" in metadata and not held and not metadata.get("deletionGracePeriodSeconds")
 
     def _mark_pod(self, old: Obj, grace_seconds: int | None, finalizers: Names) -> Obj:
         """The pod with its deletion noted: the first time, or again with a shorter grace period."""
@@ -317,9 +324,9 @@ class Store:
                 "deletionGracePeriodSeconds": grace_seconds,
             }
             return self._write("MODIFIED", PODS, with_metadata(PODS, old, **changes), old)
-        grace = spec.get("terminationGracePeriodSeconds", DEFAULT_GRACE_SECONDS)
-        if grace_seconds is not None:
-            grace = max(0, grace_seconds)
+        grace = spec.get("terminationGracePeriodSeconds") if grace_seconds is None else max(0, grace_seconds)
+        if not isinstance(grace, int):
+            grace = DEFAULT_GRACE_SECONDS
         ended = (old.get("status") or {}).get("phase") in ("Failed", "Succeeded")
         if ended or not spec.get("nodeName"):
             grace = 0
