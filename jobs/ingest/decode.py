@@ -4,6 +4,7 @@ Each line is decoded in one pass into the struct of its resource's family. The o
 ``DecodeError``, whose reason comes from a small vocabulary, so that the caller can count by it.
 """
 
+import re
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
@@ -117,7 +118,6 @@ def understands(resource: str) -> bool:
 def decode_line(resource: str, line: bytes) -> WatchEvent:
     """One line of a watch on ``resource``. Raises ``DecodeError``."""
     family = _family_of(resource)
-    line = _without_nul(line)
     try:
         decoded = _decode(family.line, line)
     except DecodeError:
@@ -140,7 +140,7 @@ def decode_line(resource: str, line: bytes) -> WatchEvent:
 def decode_object(resource: str, raw: bytes | msgspec.Raw) -> tuple[ObjectMeta, Facts]:
     """A bare object, as in a list. Raises ``DecodeError``."""
     family = _family_of(resource)
-    return _identify(family, _decode(family.object, _without_nul(bytes(raw))))
+    return _identify(family, _decode(family.object, bytes(raw)))
 
 
 def decode_list(body: bytes) -> ListPage:
@@ -163,7 +163,7 @@ def decode_status(body: bytes) -> ApiStatus:
 def decode_identity(raw: bytes | msgspec.Raw) -> tuple[str, str, str]:
     """Namespace, name and UID of an object that does not decode, "" where they cannot be read either."""
     try:
-        metadata = _decode(_IDENTITY, _without_nul(bytes(raw))).metadata or wire.Identity()
+        metadata = _decode(_IDENTITY, bytes(raw)).metadata or wire.Identity()
     except DecodeError:
         metadata = wire.Identity()
     return word(metadata.namespace) or "", word(metadata.name) or "", word(metadata.uid) or ""
@@ -198,11 +198,6 @@ def _family_of(resource: str) -> _Family:
     return family
 
 
-def _without_nul(data: bytes) -> bytes:
-    """A NUL character is legal JSON and no database text: the replacement character takes its place."""
-    return data.replace(b"\\u0000", b"\\ufffd") if b"\\u0000" in data else data
-
-
 def _decode(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
     try:
         return decoder.decode(data)
@@ -215,8 +210,10 @@ def _decode(decoder: msgspec.json.Decoder[Any], data: bytes) -> Any:
 
 
 def _path(message: str) -> str:
-    """The path in a validation error, the same for a watch line and a bare object; map keys are not in it."""
+    """The path in a validation error, without what varies: the same for a watch line and a bare object, no list index
+    and no map key, so that the set of reasons stays small."""
     path = message.rpartition(" - at `")[2].rstrip("`") if " - at `" in message else "$"
+    path = re.sub(r"\[\d+\]", "[...]", path)
     return path.removeprefix("$").removeprefix(".object").removeprefix(".") or "object"
 
 

@@ -1,8 +1,8 @@
 """Single values from the cluster made safe: times, names, texts, numbers in labels."""
 
-import sys
 from datetime import datetime
 from functools import lru_cache
+from sys import intern
 
 WORD_LIMIT = 256  # characters; a name, reason or image longer than that is cut
 MESSAGE_LIMIT = 1024
@@ -10,9 +10,14 @@ TERMINATION_LIMIT = 4096  # what the kubelet itself lets through
 MAX_RESOURCE_VERSION = 2**63 - 1  # what a database column holds
 
 
-@lru_cache(maxsize=1 << 14)
+def epoch(text: str | None) -> float | None:
+    """Epoch seconds of an RFC 3339 time; None if it is absent or unreadable, and for Go's zero time (year 1)."""
+    return _epoch(text) if text is not None and 20 <= len(text) <= 40 else None
+
+
+@lru_cache(maxsize=1 << 14)  # thousands of lines name the same seconds
 def _epoch(text: str) -> float | None:
-    if len(text) < 20 or text[10] not in "Tt":
+    if text[10] not in "Tt":
         return None
     try:
         parsed = datetime.fromisoformat(text.upper())
@@ -24,23 +29,25 @@ def _epoch(text: str) -> float | None:
     return seconds if seconds > 0 else None
 
 
-def epoch(text: str | None) -> float | None:
-    """Epoch seconds of an RFC 3339 time; None if it is absent or unreadable, and for Go's zero time (year 1)."""
-    return None if text is None else _epoch(text)
-
-
 def word(text: str | None) -> str | None:
     """A name, reason, phase or image: cut if absurdly long, and shared, since thousands of objects say the same."""
     if text is None:
         return None
-    return sys.intern(text if len(text) <= WORD_LIMIT else text[: WORD_LIMIT - 1] + "…")
+    if len(text) > WORD_LIMIT or "\0" in text:
+        text = bounded(text, WORD_LIMIT) or ""
+    return intern(text)
 
 
 def bounded(text: str | None, limit: int = MESSAGE_LIMIT) -> str | None:
-    """A message of at most ``limit`` characters; the last one is an ellipsis where something was cut."""
-    if text is None or len(text) <= limit:
-        return text
-    return text[: limit - 1] + "…"
+    """A message of at most ``limit`` characters; the last one is an ellipsis where something was cut.
+
+    NUL is legal JSON and no database text: the replacement character takes its place.
+    """
+    if text is None:
+        return None
+    if len(text) > limit:
+        text = text[: limit - 1] + "…"
+    return text.replace("\0", "\ufffd") if "\0" in text else text
 
 
 def index(text: str | None) -> int | None:
