@@ -76,10 +76,12 @@ class StaticFilesMiddleware(WhiteNoiseMiddleware):
         found = self.find_file(request.path_info) if self.autorefresh else self.files.get(request.path_info)
         if found is None:
             return self.get_response(request)
-        response = self.serve(found, request)
-        body = b"".join(response)
-        response.close()
-        whole = HttpResponse(body, status=response.status_code, headers=dict(response.items()))
+        answer = found.get_response(request.method, request.META)
+        body = b""
+        if answer.file is not None:
+            with answer.file:
+                body = answer.file.read()
+        whole = HttpResponse(body, status=int(answer.status), headers=dict(answer.headers))
         return self._ready(whole) if self.is_async else whole
 
     @staticmethod
