@@ -1,0 +1,58 @@
+"""Runs the API server on a loopback port until it is told to stop."""
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Iterator
+
+import uvicorn
+
+from simcluster.http import ApiServer
+
+_GRACE_SECONDS = 1  # for requests under way; watches are ended before
+_BACKLOG = 512
+
+
+def bind(port: int) -> socket.socket:
+    """A listening socket on 127.0.0.1: on `port`, or on another one if that is 0, taken or not allowed."""
+    for candidate in (port, 0):
+        listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listener.bind(("127.0.0.1", candidate))
+            listener.listen(_BACKLOG)
+        except OSError:
+            listener.close()
+            if candidate == 0:
+                raise
+        else:
+            return listener
+    raise AssertionError("unreachable")
+
+
+async def serve(api: ApiServer, listener: socket.socket, stop: asyncio.Event) -> None:
+    """Serves until `stop` is set, then ends within 2 s, with open watches too."""
+    config = uvicorn.Config(
+        api.app(),
+        lifespan="off",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_keep_alive=75,
+        timeout_graceful_shutdown=_GRACE_SECONDS,
+    )
+    server = _Server(config)
+    running = asyncio.create_task(server.serve(sockets=[listener]))
+    stopping = asyncio.create_task(stop.wait())
+    await asyncio.wait({running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+    stopping.cancel()
+    api.close()
+    server.should_exit = True
+    await running
+
+
+class _Server(uvicorn.Server):
+    @contextlib.contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        """Signals are the caller's business."""
+        yield
