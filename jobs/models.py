@@ -13,7 +13,7 @@ class Time(models.FloatField):
 
 
 class Cluster(models.Model):
-    """A cluster, live or replayed. ``observed_until``: the last moment at which any of its streams was alive."""
+    """A cluster. ``observed_until``: the last moment at which a stream was alive; null for a replayed cluster."""
 
     name = models.CharField(max_length=63, unique=True)
     observed_until = Time(null=True)
@@ -77,7 +77,7 @@ class Gap(models.Model):
 
 
 class Job(models.Model):
-    """A job (one UID) and the projection that the list reads. ``record``: the reducer's state, without the rest's rows."""
+    """A job (one UID) as the list reads it. ``record``: the reducer's state but for what has rows of its own."""
 
     id = models.BigIntegerField(primary_key=True)
     cluster = models.ForeignKey(Cluster, models.CASCADE)
@@ -118,7 +118,7 @@ class Job(models.Model):
 class Incarnation(models.Model):
     """One pod UID of a replica. ``record``: the reducer's state of it."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = models.BigAutoField(primary_key=True)
     job = models.ForeignKey(Job, models.CASCADE, db_index=False)
     uid = models.CharField(max_length=64)
     name = models.CharField(max_length=253)
@@ -149,7 +149,7 @@ class Restart(models.Model):
     ``counts`` is False where the recreation turned out to be explained (suspension, scale down).
     """
 
-    id = models.BigIntegerField(primary_key=True)
+    id = models.BigAutoField(primary_key=True)
     job = models.ForeignKey(Job, models.CASCADE, db_index=False)
     pod_uid = models.CharField(max_length=64)
     number = models.IntegerField()
@@ -178,12 +178,12 @@ class Restart(models.Model):
 class Span(models.Model):
     """A phase of a lane: ``state`` (the job's state), ``restarting`` (condition Restarting=True), ``podgroup``."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = models.BigAutoField(primary_key=True)
     job = models.ForeignKey(Job, models.CASCADE, db_index=False)
     lane = models.CharField(max_length=16)
     number = models.IntegerField()
     value = models.CharField(max_length=40)
-    detail = models.TextField(default="", blank=True)  # JSON
+    detail = models.JSONField(default=dict)
     start = Time(null=True)
     end = Time(null=True)  # null while open
     seq = models.BigIntegerField()
@@ -204,11 +204,13 @@ class KubeObject(models.Model):
     uid = models.CharField(max_length=64)
     namespace = models.CharField(max_length=63)
     name = models.CharField(max_length=253)
-    job = models.ForeignKey(Job, models.CASCADE, null=True)
+    stream = models.ForeignKey(Stream, models.CASCADE, db_index=False)  # the stream that lists it
+    job = models.ForeignKey(Job, models.CASCADE)
     present = models.BooleanField()
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["cluster", "resource", "uid"], name="object_uid")]
+        indexes = [models.Index(fields=["stream"], condition=models.Q(present=True), name="object_present")]
 
     def __str__(self) -> str:
         return f"{self.resource} {self.namespace}/{self.name}"
@@ -217,7 +219,7 @@ class KubeObject(models.Model):
 class Observation(models.Model):
     """One change of one object: the facts as they were then, with both clocks. Append only."""
 
-    id = models.BigIntegerField(primary_key=True)
+    id = models.BigAutoField(primary_key=True)
     object = models.ForeignKey(KubeObject, models.CASCADE, db_index=False)
     resource_version = models.BigIntegerField()
     verb = models.CharField(max_length=8)

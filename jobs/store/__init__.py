@@ -1,0 +1,1 @@
+"""Keep what was observed: append in one transaction, load it again, leases, and the pages' queries."""

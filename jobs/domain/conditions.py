@@ -1,0 +1,118 @@
+"""Fold the job object's observations: state, phases, Restarting spans, suspensions, scale-downs."""
+
+from jobs.domain.facts import DELETED, LISTED, VANISHED, Condition, JobFacts, Observation
+from jobs.domain.state import RESTARTING_LANE, STATE_LANE, Break, JobState, Unobserved
+
+VOLCANO_PHASES = {
+    "Pending": "Created",
+    "Running": "Running",
+    "Completing": "Running",
+    "Restarting": "Restarting",
+    "Aborting": "Suspended",
+    "Aborted": "Suspended",
+    "Completed": "Succeeded",
+    "Terminating": "Failed",
+    "Terminated": "Failed",
+    "Failed": "Failed",
+}
+FINISHED = ("Succeeded", "Failed")
+
+
+def condition(facts: JobFacts, kind: str) -> Condition | None:
+    """The condition of that type with status True; the list's order means nothing."""
+    return next((c for c in facts.conditions if c.type == kind and c.status == "True"), None)
+
+
+def job_state(facts: JobFacts) -> str:
+    """The one word for a job (restart facts, section 5)."""
+    if facts.phase is not None:
+        return VOLCANO_PHASES.get(facts.phase, "Unknown")
+    for kind in ("Failed", "Succeeded", "Suspended", "Restarting", "Running"):
+        if condition(facts, kind):
+            return kind
+    known = {c.type for c in facts.conditions}
+    return "Created" if known & {"Created", "Running"} else "Unknown"
+
+
+def fold_job(job: JobState, observation: Observation) -> None:
+    """Bring ``job`` up to date with an observation of the job object, newer than the last."""
+    at = observation.observed_at
+    job.changes.job = True
+    job.version = observation.resource_version
+    if observation.verb == VANISHED:
+        job.vanished = (job.last_observed_at or at, at)
+        job.present = False
+        _close(job, None)
+        return
+    facts = observation.facts
+    assert isinstance(facts, JobFacts)
+    first = job.facts is None
+    if first and observation.verb == LISTED and (facts.conditions or facts.phase):
+        job.unobserved.append(Unobserved(facts.created_at, at, "jobs"))
+    _fold_spec(job, facts, at)
+    job.facts = facts
+    job.api_version = facts.api_version or job.api_version
+    job.kind = facts.kind or job.kind
+    job.created_at = facts.created_at
+    job.present = True
+    job.last_observed_at = at
+    _fold_suspension(job, facts)
+    _fold_state(job, facts, at, listed=first and observation.verb == LISTED)
+    _fold_restarting(job, facts, at, listed=first and observation.verb == LISTED)
+    if observation.verb == DELETED:
+        job.present = False
+        job.deleted_at = at
+        _close(job, at)
+
+
+def _close(job: JobState, at: float | None) -> None:
+    """The job is gone: its state ends with it. A Restarting span stays open (report format): nobody wrote its end."""
+    if at is not None:
+        job.end_span(STATE_LANE, at)
+
+
+def _fold_spec(job: JobState, facts: JobFacts, at: float) -> None:
+    """Note a scale-down: replicas beyond the new number are explained when they come back."""
+    before = {spec.type: spec.replicas for spec in job.facts.replicas} if job.facts else {}
+    for spec in facts.replicas:
+        had = before.get(spec.type)
+        if had is not None and spec.replicas is not None and spec.replicas < had:
+            job.breaks.append(Break(at, "scaled", spec.type.lower(), spec.replicas))
+
+
+def _fold_suspension(job: JobState, facts: JobFacts) -> None:
+    for cond in facts.conditions:
+        if cond.type != "Suspended" or cond.transition_at is None:
+            continue
+        if cond.status == "True":
+            if not any(b.why == "suspended" and b.at == cond.transition_at for b in job.breaks):
+                job.breaks.append(Break(cond.transition_at, "suspended"))
+        elif cond.transition_at not in job.resumed:
+            job.resumed.append(cond.transition_at)
+    if job.facts is None or not job.spans:
+        job.started_suspended = bool(facts.suspend)
+
+
+def _fold_state(job: JobState, facts: JobFacts, at: float, *, listed: bool) -> None:
+    state = job_state(facts)
+    deciding = condition(facts, state)
+    moment = deciding.transition_at if deciding else facts.phase_at
+    job.finished_at = (moment or facts.completed_at or at) if state in FINISHED else None
+    job.state = state
+    current = job.open_span(STATE_LANE)
+    if current is None or current.value != state:
+        job.end_span(STATE_LANE, at)
+        start = moment if listed and moment is not None else at
+        job.start_span(STATE_LANE, state, start, reason=deciding.reason if deciding else facts.phase)
+
+
+def _fold_restarting(job: JobState, facts: JobFacts, at: float, *, listed: bool) -> None:
+    restarting = condition(facts, "Restarting")
+    phase = facts.phase == "Restarting"
+    current = job.open_span(RESTARTING_LANE)
+    if (restarting or phase) and current is None:
+        since = restarting.transition_at if restarting else facts.phase_at
+        start = since if listed and since is not None else at
+        job.start_span(RESTARTING_LANE, "Restarting", start, message=restarting.message if restarting else None)
+    elif not restarting and not phase and current is not None:
+        job.end_span(RESTARTING_LANE, at)

@@ -1,0 +1,193 @@
+"""Fold one pod's observations into its incarnation."""
+
+from jobs.domain.facts import DELETED, VANISHED, ContainerFacts, Observation, PodFacts, Terminated
+from jobs.domain.kinds import kind_of
+from jobs.domain.state import End, Failure, Incarnation, InPlace
+
+FILLER = "ContainerStatusUnknown"  # the kubelet's word for a container that it cannot find: no exit code
+FINAL_PHASES = ("Failed", "Succeeded")
+FINAL_READY_REASONS = ("PodFailed", "PodCompleted")
+
+
+def main_container(facts: PodFacts) -> ContainerFacts | None:
+    """The container whose end decides: the kind's default name, else the annotated one, else the first."""
+    regular = [c for c in facts.containers if not c.init]
+    kind = kind_of(facts.job_api_version, facts.job_kind)
+    for name in (kind.container if kind else None, facts.default_container):
+        for container in regular:
+            if name and container.name == name:
+                return container
+    return regular[0] if regular else None
+
+
+def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
+    """Bring ``pod`` up to date; answers the in-place restarts that were added or changed.
+
+    The caller has checked that the observation is newer than the last one.
+    """
+    at = observation.observed_at
+    if observation.verb == VANISHED:
+        pod.vanished = (pod.last_seen_at, at)
+        pod.version = observation.resource_version
+        return []
+    facts = observation.facts
+    assert isinstance(facts, PodFacts)
+    pod.version = observation.resource_version
+    pod.last_seen_at = at
+    main = main_container(facts)
+    pod.deleted_first = pod.deleted_first or _deletion_came_first(pod, facts, main)
+    _fold_identity(pod, facts, at)
+    touched = _fold_main(pod, facts, main, at) if main else []
+    _fold_others(pod, facts, main)
+    _fold_end(pod, facts, main, at)
+    if observation.verb == DELETED:
+        pod.deleted_at = at
+        if pod.ended_at is None:
+            pod.ended_at = pod.main_ended_seen_at or at
+    return touched
+
+
+def _fold_identity(pod: Incarnation, facts: PodFacts, at: float) -> None:
+    pod.phase = facts.phase
+    pod.node = facts.node or pod.node
+    pod.scheduled_at = pod.scheduled_at or facts.scheduled_at
+    pod.unschedulable = facts.unschedulable
+    pod.status_reason = facts.status_reason or pod.status_reason
+    pod.status_message = facts.status_message or pod.status_message
+    pod.disruption = facts.disruption or pod.disruption
+    pod.disruption_message = facts.disruption_message or pod.disruption_message
+    pod.pod_policy = facts.restart_policy or pod.pod_policy
+    pod.finalizers = facts.finalizers
+    if facts.initialized and pod.initialized_at is None:
+        pod.initialized_at = at
+    if facts.phase == "Running" and pod.running_at is None:
+        pod.running_at = at
+    if facts.deletion_at is not None and pod.deleting_at is None:
+        # The timestamp jumps back when the object finally goes; its first value is when deletion was asked.
+        pod.deletion_at = facts.deletion_at
+        pod.deleting_at = at
+
+
+def _deletion_came_first(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None) -> bool:
+    """True at the first sight of a deletionTimestamp if the main container had not ended by then."""
+    if facts.deletion_at is None or pod.deleting_at is not None or pod.main_ended_seen_at is not None:
+        return False
+    if facts.phase in FINAL_PHASES and pod.phase in FINAL_PHASES:
+        return False
+    end = main.terminated if main else None
+    if end is None or end.reason == FILLER:
+        return True
+    # Both appear at once: whole seconds of the cluster's clock are all there is to order them.
+    return end.finished_at is None or end.finished_at >= facts.deletion_at
+
+
+def _fold_main(pod: Incarnation, facts: PodFacts, main: ContainerFacts, at: float) -> list[InPlace]:
+    pod.image = main.image or pod.image
+    for end, live in ((main.last_terminated, False), (main.terminated, True)):
+        if end is not None:
+            _add_end(pod, end, at, live)
+    touched = _count_in_place(pod, main, at)
+    if main.state == "running":
+        if touched:
+            touched[-1].running_at = at
+        pod.main_ended_seen_at = None
+    elif main.state == "terminated" and pod.main_ended_seen_at is None:
+        pod.main_ended_seen_at = at
+    pod.main_state = main.state
+    pod.waiting_reason = main.waiting_reason
+    pod.last_restarts = main.restart_count
+    pod.restarts = max(pod.restarts, main.restart_count)
+    return touched
+
+
+def _add_end(pod: Incarnation, end: Terminated, at: float, live: bool) -> None:
+    """Keep an end once. A known code is never overwritten by the kubelet's filler, and the filler is no end."""
+    if end.reason == FILLER or end.exit_code is None:
+        return
+    key = (end.container_id, end.finished_at, end.exit_code)
+    for known in reversed(pod.ends):
+        if (known.container_id, known.at, known.exit_code) == key:
+            return
+    pod.ends.append(
+        End(
+            end.finished_at,
+            end.exit_code,
+            end.reason,
+            end.message,
+            end.signal,
+            end.started_at,
+            end.container_id,
+            at,
+            live,
+        )
+    )
+
+
+def _count_in_place(pod: Incarnation, main: ContainerFacts, at: float) -> list[InPlace]:
+    """One entry for each restart that restartCount has newly reached; the last one knows the end before it."""
+    added: list[InPlace] = []
+    for number in range(pod.restarts + 1, main.restart_count + 1):
+        restart = InPlace(number, None, None, None, None)
+        if number == main.restart_count:
+            before = pod.ends[-1] if pod.ends and main.terminated is None else None
+            if before is None and len(pod.ends) > 1:
+                before = pod.ends[-2]
+            if before is not None:
+                restart.ended_at = pod.main_ended_seen_at or (before.seen_at if before.live else before.at)
+                restart.exit_code, restart.reason = before.exit_code, before.reason
+        pod.in_place.append(restart)
+        added.append(restart)
+    return added
+
+
+def _fold_others(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None) -> None:
+    """Init containers and sidecars: restarts, failures, and what kubectl's column adds up."""
+    init_restarts = sidecar_restarts = regular_restarts = native_restarts = 0
+    initializing = False
+    for container in facts.containers:
+        if container.init and not container.sidecar:
+            init_restarts += container.restart_count
+            initializing = initializing or not _init_done(container)
+            pod.init_failure = _failure(container) or pod.init_failure
+        elif container.init:
+            native_restarts += container.restart_count
+            initializing = initializing or not container.started
+        else:
+            regular_restarts += container.restart_count
+        if container.sidecar or (not container.init and container is not main):
+            sidecar_restarts += container.restart_count
+            pod.sidecar_failure = _failure(container) or pod.sidecar_failure
+    pod.init_restarts = max(pod.init_restarts, init_restarts)
+    pod.sidecar_restarts = max(pod.sidecar_restarts, sidecar_restarts)
+    if facts.containers:
+        while_initializing = initializing and not facts.initialized
+        pod.kubectl_restarts = (init_restarts if while_initializing else regular_restarts) + native_restarts
+
+
+def _init_done(container: ContainerFacts) -> bool:
+    return container.terminated is not None and container.terminated.exit_code == 0
+
+
+def _failure(container: ContainerFacts) -> Failure | None:
+    for end in (container.terminated, container.last_terminated):
+        if end is not None and end.exit_code and end.reason != FILLER:
+            return Failure(container.name, end.exit_code, end.reason)
+    return None
+
+
+def _fold_end(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None, at: float) -> None:
+    """Set ``ended_at`` once nothing will run any more; take it back if the main container runs after all."""
+    if pod.main_ended_seen_at is not None and _for_good(facts, main):
+        pod.ended_at = pod.ended_at or pod.main_ended_seen_at
+    elif facts.phase in FINAL_PHASES:
+        pod.ended_at = pod.ended_at or at
+    elif main is not None and main.state == "running":
+        pod.ended_at = None
+
+
+def _for_good(facts: PodFacts, main: ContainerFacts | None) -> bool:
+    if facts.phase in FINAL_PHASES or facts.ready_reason in FINAL_READY_REASONS or facts.deletion_at is not None:
+        return True
+    if facts.restart_policy == "OnFailure":
+        return main is not None and main.terminated is not None and main.terminated.exit_code == 0
+    return facts.restart_policy == "Never"

@@ -1,0 +1,154 @@
+"""The reducer: one observation in, the job's state brought up to date, the touched parts noted in ``changes``.
+
+No clock and no input or output: the same observations give the same state, in any interleaving of resources.
+"""
+
+from jobs.domain.causes import cause_of
+from jobs.domain.conditions import fold_job
+from jobs.domain.count import add_incarnation, neighbours, recount_breaks, recount_pair, recount_restarts
+from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
+from jobs.domain.pods import fold_pod
+from jobs.domain.state import PODGROUP_LANE, Creations, Incarnation, JobState, Replica, Unobserved
+
+CREATED_PREFIXES = ("Created pod: ", "Created worker pod: ")
+
+
+def new_job(cluster: str, uid: str, observation: Observation) -> JobState:
+    """The empty state of a job that an observation is the first sign of; named from its owner reference or Event."""
+    facts = observation.facts
+    job = JobState(cluster, uid, observation.namespace, observation.name, first_observed_at=observation.observed_at)
+    if isinstance(facts, PodFacts | PodGroupFacts):
+        job.name, job.kind = facts.job_name or "", facts.job_kind or ""
+    if isinstance(facts, PodFacts):
+        job.api_version = facts.job_api_version or ""
+    return job
+
+
+def reduce(job: JobState, observation: Observation) -> None:
+    """Fold one observation into its job's state. Observations not newer than what is known change nothing."""
+    facts = observation.facts
+    if isinstance(facts, PodFacts) or (facts is None and observation.uid in job.pods):
+        _reduce_pod(job, observation)
+    elif isinstance(facts, JobFacts) or (facts is None and observation.uid == job.uid):
+        _reduce_job(job, observation)
+    elif isinstance(facts, PodGroupFacts) or (facts is None and observation.uid == job.podgroup_uid):
+        _reduce_podgroup(job, observation)
+    elif isinstance(facts, EventFacts):
+        _reduce_event(job, observation, facts)
+
+
+def unobserved(job: JobState, start: float | None, end: float, resource: str) -> None:
+    """Note that nobody watched ``resource`` from ``start`` to ``end``; a job that was over by then is not touched."""
+    over = job.present is False or job.finished_at is not None
+    if over and all(pod.gone for pod in job.pods.values()):
+        return
+    job.unobserved.append(Unobserved(start, end, resource))
+    job.changes.job = True
+
+
+def _reduce_job(job: JobState, observation: Observation) -> None:
+    if observation.resource_version <= job.version:
+        return
+    before = len(job.breaks)
+    fold_job(job, observation)
+    if len(job.breaks) != before:
+        recount_breaks(job)
+
+
+def _reduce_pod(job: JobState, observation: Observation) -> None:
+    pod = job.pods.get(observation.uid)
+    if pod is None:
+        pod = _new_incarnation(job, observation)
+    elif observation.resource_version <= pod.version:
+        return
+    replica = job.replicas[pod.type, pod.index, pod.job_index]
+    before = (pod.restarts, pod.init_restarts, pod.sidecar_restarts)
+    running_before = pod.running_at
+    for restart in fold_pod(pod, observation):
+        job.changes.in_place[pod.uid, restart.number] = (pod, restart)
+    recount_restarts(replica, before, pod)
+    pod.cause_code, pod.cause = cause_of(pod)
+    _touch(job, replica, pod, ran=pod.running_at != running_before)
+    job.last_observed_at = max(job.last_observed_at or 0.0, observation.observed_at)
+
+
+def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
+    facts = observation.facts
+    assert isinstance(facts, PodFacts)
+    listed = observation.verb == LISTED
+    pod = Incarnation(
+        observation.uid,
+        observation.name,
+        facts.replica_type or "",
+        facts.replica_index or 0,
+        0,
+        facts.created_at,
+        observation.resource_version,
+        observation.resource_version,
+        observation.observed_at,
+        observation.observed_at,
+        listed,
+    )
+    add_incarnation(job, pod)
+    return pod
+
+
+def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool) -> None:
+    """Note what depends on the pod: itself, and the recreations before and after it."""
+    job.changes.job = True
+    job.changes.incarnations[pod.uid] = pod
+    pods = replica.incarnations
+    for position in neighbours(replica, pod):
+        other = pods[position]
+        changed = recount_pair(job, replica, position)
+        if changed:
+            job.changes.incarnations[other.uid] = other
+        successor = pods[position + 1] if other.followed else None
+        if successor is not None and (changed or other is pod or (ran and successor is pod)):
+            job.changes.recreations[other.uid] = (other, successor)
+
+
+def _reduce_podgroup(job: JobState, observation: Observation) -> None:
+    same = observation.uid == job.podgroup_uid
+    if same and observation.resource_version <= job.podgroup_version:
+        return
+    at = observation.observed_at
+    if observation.verb in (DELETED, VANISHED):
+        if same:
+            job.podgroup_version = observation.resource_version
+            job.podgroup = None
+            job.end_span(PODGROUP_LANE, at if observation.verb == DELETED else None)
+            job.changes.job = True
+        return
+    facts = observation.facts
+    assert isinstance(facts, PodGroupFacts)
+    job.podgroup_uid, job.podgroup_version, job.podgroup = observation.uid, observation.resource_version, facts
+    _fold_podgroup(job, facts, at)
+    job.changes.job = True
+
+
+def _fold_podgroup(job: JobState, facts: PodGroupFacts, at: float) -> None:
+    current = job.open_span(PODGROUP_LANE)
+    detail = {
+        "min_member": facts.min_member,
+        "running": facts.running,
+        "succeeded": facts.succeeded,
+        "failed": facts.failed,
+    }
+    if current is None or (current.value, current.detail) != (facts.phase or "", detail):
+        job.end_span(PODGROUP_LANE, at)
+        job.start_span(PODGROUP_LANE, facts.phase or "", at, **detail)
+
+
+def _reduce_event(job: JobState, observation: Observation, facts: EventFacts) -> None:
+    """An Event proves creations; its expiry takes nothing back."""
+    if facts.reason != "SuccessfulCreatePod" or observation.verb == DELETED:
+        return
+    message = facts.message or ""
+    prefix = next((p for p in CREATED_PREFIXES if message.startswith(p)), None)
+    if prefix is None:
+        return
+    known = job.creations.get(observation.uid)
+    if known is None or facts.count > known.count:
+        job.creations[observation.uid] = Creations(message.removeprefix(prefix), facts.count, facts.last_at)
+        job.changes.job = True

@@ -1,0 +1,77 @@
+"""A job's and its replicas' numbers, read from the state (report format, "Counts")."""
+
+from dataclasses import dataclass
+
+from jobs.domain.state import JobState, Replica, ReplicaKey
+
+FOLDED = "(combined from similar events)"
+
+
+@dataclass(slots=True)
+class Numbers:
+    """The counts of one replica, or their sums over a job."""
+
+    recreations: int = 0
+    in_place: int = 0
+    true: int = 0
+    kubectl: int = 0
+    hidden: int = 0
+    at_least: bool = False
+
+
+def replica_numbers(job: JobState, replica: Replica, proven: int = 0) -> Numbers:
+    """The counts of a replica. ``proven``: creations that Events prove; they matter only where something was missed."""
+    newest = replica.incarnations[-1] if replica.incarnations else None
+    at_least = incomplete(job)
+    recreations = replica.recreations
+    if at_least:
+        recreations = max(recreations, proven - 1)
+    true = recreations + replica.in_place
+    kubectl = newest.kubectl_restarts if newest else 0
+    hidden = max(0, true - (newest.last_restarts if newest else 0))
+    return Numbers(recreations, replica.in_place, true, kubectl, hidden, at_least)
+
+
+def incomplete(job: JobState) -> bool:
+    """Whether something may have been missed: an unobserved interval, or a job of which only pods were seen."""
+    return bool(job.unobserved) or job.facts is None
+
+
+def proven_creations(job: JobState) -> dict[ReplicaKey, int]:
+    """Creations by replica that Events prove; empty where suspension or scaling may explain them.
+
+    Each Event object counts creations of its own, so several of one pod add up.
+    """
+    if job.facts is None or job.facts.generation != 1:
+        return {}
+    proven: dict[ReplicaKey, int] = {}
+    for creation in job.creations.values():
+        key = _replica_of(job, creation.pod)
+        if key is not None:
+            proven[key] = proven.get(key, 0) + creation.count
+    return proven
+
+
+def _replica_of(job: JobState, pod: str) -> ReplicaKey | None:
+    """``tftest-worker-0`` of job ``tftest``: worker 0. The launcher of an MPIJob has no index."""
+    rest = pod.removeprefix(job.name + "-")
+    kind, _, index = rest.rpartition("-")
+    if rest == pod:
+        return None
+    if index.isdecimal() and kind:
+        return kind, int(index), 0
+    return (rest, 0, 0) if rest == "launcher" else None
+
+
+def job_numbers(job: JobState) -> Numbers:
+    """Each count summed over the replicas."""
+    proven = proven_creations(job)
+    total = Numbers(at_least=incomplete(job))
+    for key in {**job.replicas, **dict.fromkeys(proven)}:
+        numbers = replica_numbers(job, job.replicas.get(key) or Replica(key), proven.get(key, 0))
+        total.recreations += numbers.recreations
+        total.in_place += numbers.in_place
+        total.true += numbers.true
+        total.kubectl += numbers.kubectl
+        total.hidden += numbers.hidden
+    return total

@@ -1,0 +1,281 @@
+"""The append: fencing check, observations, projections and cursors in one transaction."""
+
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+from django.db import connection, transaction
+from django.db.backends.utils import CursorWrapper
+from django.db.models import Max
+
+from jobs import models
+from jobs.domain.causes import cause_of, last_code
+from jobs.domain.codes import meaning
+from jobs.domain.intervals import wait_start
+from jobs.domain.state import Changes, Incarnation, InPlace, JobState, Span
+from jobs.domain.summary import last_restart_at, restarting_since
+from jobs.domain.totals import job_numbers
+from jobs.store import leases
+from jobs.store.codec import facts_text, incarnation_text, job_text
+from jobs.store.ledger import Ledger
+from jobs.store.sql import Write
+from jobs.store.streams import StreamUpdate, save_update
+
+APPEND_LOCK = (
+    0x52455354  # PostgreSQL advisory lock: ids and sequence numbers commit in the order in which they are taken
+)
+
+JOB_KEY = ("cluster_id", "uid")
+JOB_VALUES = [
+    "api_group",
+    "kind",
+    "namespace",
+    "name",
+    "state",
+    "present",
+    "true_restarts",
+    "kubectl_restarts",
+    "hidden_restarts",
+    "at_least",
+    "created_at",
+    "finished_at",
+    "deleted_at",
+    "last_observed_at",
+    "last_restart_at",
+    "restarting_since",
+    "podgroup_phase",
+    "replicas",
+    "record",
+    "seq",
+]
+JOBS = Write(models.Job, ("id", *JOB_KEY, *JOB_VALUES), JOB_KEY, JOB_VALUES)
+
+INCARNATION_KEY = ("job_id", "uid")
+INCARNATION_VALUES = [
+    "name",
+    "replica_type",
+    "replica_index",
+    "job_index",
+    "created_at",
+    "ended_at",
+    "node",
+    "record",
+    "seq",
+]
+INCARNATIONS = Write(models.Incarnation, (*INCARNATION_KEY, *INCARNATION_VALUES), INCARNATION_KEY, INCARNATION_VALUES)
+
+RESTART_KEY = ("job_id", "pod_uid", "number")
+RESTART_VALUES = [
+    "counts",
+    "at",
+    "running_again_at",
+    "replica_type",
+    "replica_index",
+    "job_index",
+    "exit_code",
+    "reason",
+    "cause_code",
+    "cause",
+    "node",
+    "image",
+    "seq",
+]
+RESTARTS = Write(models.Restart, (*RESTART_KEY, *RESTART_VALUES), RESTART_KEY, RESTART_VALUES)
+
+SPAN_KEY = ("job_id", "lane", "number")
+SPAN_VALUES = ("value", "detail", "start", "end", "seq")
+SPANS = Write(models.Span, (*SPAN_KEY, *SPAN_VALUES), SPAN_KEY, SPAN_VALUES)
+
+OBJECTS = Write(
+    models.KubeObject,
+    ("id", "cluster_id", "resource", "uid", "namespace", "name", "stream_id", "job_id", "present"),
+    ("cluster_id", "resource", "uid"),
+)
+OBSERVATIONS = Write(
+    models.Observation,
+    ("object_id", "resource_version", "verb", "occurred_at", "observed_at", "facts"),
+    ("object_id", "resource_version"),
+)
+
+
+def append(
+    ledger: Ledger,
+    updates: Iterable[tuple[models.Stream, StreamUpdate]] = (),
+    lease: leases.Lease | None = None,
+) -> int:
+    """Store what the ledger has collected; answers the append's sequence number, to be published.
+
+    Raises ``LeaseLost`` and ``DatabaseError``; after either the ledger must be thrown away.
+    """
+    with transaction.atomic(), connection.cursor() as cursor:
+        if connection.vendor == "postgresql":
+            cursor.execute("SELECT pg_advisory_xact_lock(%s)", [APPEND_LOCK])
+        if lease is not None:
+            leases.check(lease)
+        seq = _next_sequence(cursor)
+        _write_jobs(ledger, cursor, seq)
+        _write_objects(ledger, cursor)
+        _write_observations(ledger, cursor)
+        for stream, update in updates:
+            save_update(stream, update)
+        if ledger.observed_until is not None:
+            models.Cluster.objects.filter(pk=ledger.cluster.pk).update(observed_until=ledger.observed_until)
+    ledger.settle()
+    return seq
+
+
+def _next_sequence(cursor: CursorWrapper) -> int:
+    table = models.Sequence._meta.db_table
+    cursor.execute(f'UPDATE "{table}" SET value = value + 1 WHERE id = 1 RETURNING value')  # noqa: S608 - our name
+    row = cursor.fetchone()
+    if row is None:
+        models.Sequence.objects.create(id=1, value=1)
+        return 1
+    return int(row[0])
+
+
+def _next_id(model: type[models.Job] | type[models.KubeObject]) -> int:
+    """Ids are given out here, under the append lock, because rows of the same batch refer to them."""
+    return (model.objects.aggregate(last=Max("id"))["last"] or 0) + 1
+
+
+def _write_jobs(ledger: Ledger, cursor: CursorWrapper, seq: int) -> None:
+    new = [uid for uid in ledger.touched if uid not in ledger.job_ids]
+    if new:
+        first = _next_id(models.Job)
+        ledger.job_ids.update({uid: first + offset for offset, uid in enumerate(new)})
+    jobs: list[Any] = []
+    incarnations: list[Any] = []
+    restarts: list[Any] = []
+    spans: list[Any] = []
+    for uid, job in ledger.touched.items():
+        job_id = ledger.job_ids[uid]
+        changes, job.changes = job.changes, Changes()
+        jobs.append(_job_row(ledger.cluster.pk, job_id, job, seq))
+        incarnations.extend(_incarnation_row(job_id, pod, seq) for pod in changes.incarnations.values())
+        restarts.extend(_recreation_row(job_id, *pair, seq) for pair in changes.recreations.values())
+        restarts.extend(_in_place_row(job_id, *pair, seq) for pair in changes.in_place.values())
+        spans.extend(_span_row(job_id, span, seq) for span in changes.spans.values())
+    JOBS.run(cursor, jobs)
+    INCARNATIONS.run(cursor, incarnations)
+    RESTARTS.run(cursor, restarts)
+    SPANS.run(cursor, spans)
+
+
+def _job_row(cluster_id: int, job_id: int, job: JobState, seq: int) -> tuple[Any, ...]:
+    numbers = job_numbers(job)
+    return (
+        job_id,
+        cluster_id,
+        job.uid,
+        job.api_version.partition("/")[0],
+        job.kind,
+        job.namespace,
+        job.name,
+        job.state,
+        job.present,
+        numbers.true,
+        numbers.kubectl,
+        numbers.hidden,
+        numbers.at_least,
+        job.created_at,
+        job.finished_at,
+        job.deleted_at,
+        job.last_observed_at,
+        last_restart_at(job),
+        restarting_since(job),
+        (job.podgroup.phase or "") if job.podgroup else "",
+        len(job.replicas),
+        job_text(job),
+        seq,
+    )
+
+
+def _incarnation_row(job_id: int, pod: Incarnation, seq: int) -> tuple[Any, ...]:
+    place = (pod.type, pod.index, pod.job_index)
+    return (job_id, pod.uid, pod.name, *place, pod.created_at, pod.ended_at, pod.node or "", incarnation_text(pod), seq)
+
+
+def _recreation_row(job_id: int, pod: Incarnation, successor: Incarnation, seq: int) -> tuple[Any, ...]:
+    code, cause = cause_of(pod)
+    reason = (pod.ends[-1].reason if pod.ends else None) or pod.status_reason or ""
+    return (
+        job_id,
+        pod.uid,
+        0,
+        pod.counts,
+        wait_start(pod),
+        successor.running_at,
+        pod.type,
+        pod.index,
+        pod.job_index,
+        last_code(pod),
+        reason,
+        code or "unknown",
+        cause or "no exit code seen",
+        pod.node or "",
+        pod.image or "",
+        seq,
+    )
+
+
+def _in_place_row(job_id: int, pod: Incarnation, restart: InPlace, seq: int) -> tuple[Any, ...]:
+    oom = restart.reason == "OOMKilled"
+    code = restart.exit_code
+    known = "no exit code seen" if code is None else f"exit {code} ({meaning(code)})"
+    return (
+        job_id,
+        pod.uid,
+        restart.number,
+        True,
+        restart.ended_at,
+        restart.running_at,
+        pod.type,
+        pod.index,
+        pod.job_index,
+        code,
+        restart.reason or "",
+        "oom" if oom else "unknown" if code is None else "exit" if code else "completed",
+        f"OOM killed (exit {code})" if oom else known,
+        pod.node or "",
+        pod.image or "",
+        seq,
+    )
+
+
+def _span_row(job_id: int, span: Span, seq: int) -> tuple[Any, ...]:
+    detail = msgspec.json.encode(span.detail).decode()
+    return (job_id, span.lane, span.number, span.value, detail, span.start, span.end, seq)
+
+
+def _write_objects(ledger: Ledger, cursor: CursorWrapper) -> None:
+    rows = []
+    if ledger.new_objects:
+        first = _next_id(models.KubeObject)
+        for offset, new in enumerate(ledger.new_objects):
+            new.known.object_id = first + offset
+            seen = new.observation
+            job_id = ledger.job_ids[new.known.job.uid]
+            identity = (seen.resource, seen.uid, seen.namespace, seen.name)
+            rows.append((new.known.object_id, ledger.cluster.pk, *identity, new.stream_id, job_id, True))
+    OBJECTS.run(cursor, rows)
+    if ledger.gone_objects:
+        gone = [known.object_id for known in ledger.gone_objects]
+        models.KubeObject.objects.filter(id__in=gone).update(present=False)
+
+
+def _write_observations(ledger: Ledger, cursor: CursorWrapper) -> None:
+    OBSERVATIONS.run(
+        cursor,
+        [
+            (
+                row.known.object_id,
+                row.observation.resource_version,
+                row.observation.verb,
+                row.occurred_at,
+                row.observation.observed_at,
+                facts_text(row.observation.facts),
+            )
+            for row in ledger.rows
+        ],
+    )

@@ -1,0 +1,100 @@
+"""Facts and state as JSON text and back. Field names are written out, so that old rows stay readable."""
+
+from dataclasses import fields
+from typing import Any, NamedTuple
+
+import msgspec
+
+from jobs.domain.facts import (
+    Condition,
+    ContainerFacts,
+    Facts,
+    JobFacts,
+    PodGroupFacts,
+    ReplicaSpec,
+    ReplicaStatus,
+    Terminated,
+)
+from jobs.domain.state import Break, Creations, Incarnation, JobState, Unobserved
+
+NESTED: dict[tuple[type, str], type] = {
+    (ContainerFacts, "terminated"): Terminated,
+    (ContainerFacts, "last_terminated"): Terminated,
+    (JobFacts, "replicas"): ReplicaSpec,
+    (JobFacts, "conditions"): Condition,
+    (JobFacts, "statuses"): ReplicaStatus,
+    (PodGroupFacts, "conditions"): Condition,
+}
+PARTS = (Terminated, ContainerFacts, ReplicaSpec, Condition, ReplicaStatus)
+ELSEWHERE = ("replicas", "pods", "spans", "changes")  # rows of their own, or derived from them
+RECORD_FIELDS = tuple(f.name for f in fields(JobState) if f.name not in ELSEWHERE)
+
+_incarnation = msgspec.json.Decoder(Incarnation)
+_encode = msgspec.json.Encoder().encode
+
+
+def facts_dict(facts: NamedTuple) -> dict[str, Any]:
+    """The facts by name, without what is None or empty."""
+    result: dict[str, Any] = {}
+    for name, value in zip(facts._fields, facts, strict=True):
+        if value is None or value == ():
+            continue
+        if type(value) is tuple and isinstance(value[0], PARTS):
+            result[name] = [facts_dict(part) for part in value]
+        elif isinstance(value, PARTS):
+            result[name] = facts_dict(value)
+        else:
+            result[name] = value
+    return result
+
+
+def facts_text(facts: Facts | None) -> str:
+    return _encode(facts_dict(facts) if facts is not None else {}).decode()
+
+
+def facts_from(kind: type, values: dict[str, Any]) -> Any:
+    """The facts of class ``kind`` from :func:`facts_dict`; names that are no longer known are left out."""
+    known = {}
+    for name, value in values.items():
+        if name not in kind._fields:  # type: ignore[attr-defined]
+            continue
+        part = NESTED.get((kind, name))
+        if part is not None and isinstance(value, list):
+            known[name] = tuple(facts_from(part, v) for v in value)
+        elif part is not None:
+            known[name] = facts_from(part, value)
+        elif isinstance(value, list):
+            known[name] = tuple(tuple(v) if isinstance(v, list) else v for v in value)
+        else:
+            known[name] = value
+    return kind(**known)
+
+
+def incarnation_text(pod: Incarnation) -> str:
+    return _encode(pod).decode()
+
+
+def incarnation_from(text: str) -> Incarnation:
+    return _incarnation.decode(text)
+
+
+def job_text(job: JobState) -> str:
+    """The job's own state; incarnations and spans are rows of their own."""
+    record = {name: getattr(job, name) for name in RECORD_FIELDS}
+    record["facts"] = facts_dict(job.facts) if job.facts is not None else None
+    record["podgroup"] = facts_dict(job.podgroup) if job.podgroup is not None else None
+    return _encode(record).decode()
+
+
+def job_from(text: str) -> JobState:
+    """The state that :func:`job_text` wrote, still without incarnations and spans."""
+    record = {name: value for name, value in msgspec.json.decode(text).items() if name in RECORD_FIELDS}
+    if record["facts"] is not None:
+        record["facts"] = facts_from(JobFacts, record["facts"])
+    if record["podgroup"] is not None:
+        record["podgroup"] = facts_from(PodGroupFacts, record["podgroup"])
+    record["vanished"] = tuple(record["vanished"]) if record["vanished"] else None
+    record["breaks"] = msgspec.convert(record["breaks"], list[Break])
+    record["unobserved"] = msgspec.convert(record["unobserved"], list[Unobserved])
+    record["creations"] = msgspec.convert(record["creations"], dict[str, Creations])
+    return JobState(**record)

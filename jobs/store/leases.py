@@ -1,0 +1,50 @@
+"""Who may write for a cluster: a row with an epoch, taken by one conditional UPDATE."""
+
+from dataclasses import dataclass
+
+from django.db.models import F
+
+from jobs import models
+
+LEASE_SECONDS = 30.0  # three times the beat that looks for a dead watcher: a slow one keeps its lease
+
+
+class LeaseLost(Exception):
+    """Another watcher has taken the cluster over; nothing may be written any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lease:
+    cluster_id: int
+    epoch: int
+
+
+def acquire(cluster: models.Cluster, holder: str, now: float, *, take_over: bool = False) -> Lease | None:
+    """Take the cluster's lease if it is free, expired, or to be taken over; None if another holds it."""
+    models.Lease.objects.get_or_create(cluster=cluster)
+    free = models.Lease.objects.filter(cluster=cluster)
+    if not take_over:
+        free = free.filter(expires_at__lte=now)
+    if not free.update(epoch=F("epoch") + 1, holder=holder, expires_at=now + LEASE_SECONDS):
+        return None
+    row = models.Lease.objects.get(cluster=cluster)
+    return Lease(cluster.pk, row.epoch) if row.holder == holder else None
+
+
+def renew(lease: Lease, now: float) -> None:
+    """Push the expiry on. Raises ``LeaseLost``."""
+    mine = models.Lease.objects.filter(cluster_id=lease.cluster_id, epoch=lease.epoch)
+    if not mine.update(expires_at=now + LEASE_SECONDS):
+        raise LeaseLost(f"cluster {lease.cluster_id}: epoch {lease.epoch} is over")
+
+
+def release(lease: Lease) -> None:
+    """Let the next watcher begin at once."""
+    models.Lease.objects.filter(cluster_id=lease.cluster_id, epoch=lease.epoch).update(expires_at=0)
+
+
+def check(lease: Lease) -> None:
+    """Inside the append's transaction: raises ``LeaseLost`` if a younger epoch exists."""
+    epoch = models.Lease.objects.filter(cluster_id=lease.cluster_id).values_list("epoch", flat=True).first()
+    if epoch != lease.epoch:
+        raise LeaseLost(f"cluster {lease.cluster_id}: epoch {lease.epoch} is over, {epoch} writes now")

@@ -1,0 +1,280 @@
+"""The reducer's memory of one cluster: routes observations to jobs, drops what is known, collects what to store.
+
+One writer per cluster owns a ledger. It loads jobs and objects from the store when an observation first names them, and
+forgets jobs that are gone. After an error in an append it must be thrown away: memory would be ahead of the database.
+"""
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from django.db.models import Max
+
+from jobs import models
+from jobs.domain.clock import occurred_at
+from jobs.domain.facts import DELETED, VANISHED, EventFacts, Facts, JobFacts, Observation, PodFacts, PodGroupFacts
+from jobs.domain.kinds import BY_RESOURCE, KINDS, PODS, kind_of
+from jobs.domain.reducer import new_job, reduce, unobserved
+from jobs.domain.state import JobState
+from jobs.store.codec import facts_text
+from jobs.store.load import load_states
+from jobs.store.sql import chunks
+
+GONE_JOBS_KEPT = 200  # jobs that are over and gone, kept in memory for late lines of theirs
+WAITING_LIMIT = 10_000  # Events and PodGroups whose job was not seen yet
+
+KIND_NAMES = frozenset(kind.kind for kind in KINDS)
+EVENT_KINDS = KIND_NAMES | {"PodGroup"}
+ObjectKey = tuple[str, str]  # resource, uid
+
+
+@dataclass(slots=True)
+class Known:
+    """An object that was seen. ``facts`` is JSON text where it was read back from the store."""
+
+    object_id: int
+    version: int
+    facts: Facts | str | None
+    job: JobState
+
+
+@dataclass(slots=True)
+class NewRow:
+    """An observation to be stored."""
+
+    known: Known
+    observation: Observation
+    occurred_at: float | None
+
+
+@dataclass(slots=True)
+class NewObject:
+    """An object to be stored, the anchor of its observations."""
+
+    known: Known
+    observation: Observation
+    stream_id: int
+
+
+@dataclass(slots=True)
+class Counts:
+    """What became of a batch's observations."""
+
+    changed: int = 0
+    unchanged: int = 0
+    duplicate: int = 0
+    homeless: dict[str, int] = field(default_factory=dict)  # reason -> pods and PodGroups that name no job
+
+
+class Ledger:
+    """See the module. ``cluster``: the row it writes for."""
+
+    def __init__(self, cluster: models.Cluster) -> None:
+        self.cluster = cluster
+        self.jobs: dict[str, JobState] = {}
+        self.job_ids: dict[str, int] = {}
+        self.known: dict[ObjectKey, Known] = {}
+        self.rows: list[NewRow] = []
+        self.new_objects: list[NewObject] = []
+        self.gone_objects: list[Known] = []
+        self.touched: dict[str, JobState] = {}
+        self.observed_until: float | None = cluster.observed_until
+        self._podgroup_jobs: dict[str, str] = {}
+        self._waiting: OrderedDict[str, list[tuple[int, Observation]]] = OrderedDict()  # by the awaited UID
+        self._gone_jobs: OrderedDict[str, None] = OrderedDict()
+
+    def apply(self, stream_id: int, observations: Sequence[Observation]) -> Counts:
+        """Reduce a batch of one stream; what changed waits for :func:`jobs.store.append.append`."""
+        counts = Counts()
+        self._look_up(observations)
+        for observation in observations:
+            self._apply_one(stream_id, observation, counts)
+        return counts
+
+    def alive(self, at: float) -> None:
+        """A stream was alive at ``at``."""
+        if self.observed_until is None or at > self.observed_until:
+            self.observed_until = at
+
+    def observed(self, job_uids: Iterable[str], at: float) -> None:
+        """A recording stops at ``at``: jobs that are still there were observed until then."""
+        for uid in job_uids:
+            job = self.job_of(uid)
+            if job is not None and (job.present or not all(pod.gone for pod in job.pods.values())):
+                job.last_observed_at = max(at, job.last_observed_at or at)
+                self.touched[uid] = job
+
+    def job_of(self, job_uid: str) -> JobState | None:
+        """The job of that UID, from memory or the store."""
+        if job_uid not in self.jobs:
+            self._load_jobs([job_uid])
+        return self.jobs.get(job_uid)
+
+    def missing(self, stream_id: int, seen: set[str], version: int, at: float) -> list[Observation]:
+        """VANISHED observations for what a relist of the stream at ``at`` (list version ``version``) did not name."""
+        rows = models.KubeObject.objects.filter(stream_id=stream_id, present=True)
+        gone = [row for row in rows.values_list("resource", "namespace", "name", "uid") if row[3] not in seen]
+        return [
+            Observation(VANISHED, resource, namespace, name, uid, version, at, None)
+            for resource, namespace, name, uid in gone
+        ]
+
+    def unwatched(self, resource: str, start: float | None, end: float, among: set[str] | None = None) -> None:
+        """Nobody watched ``resource`` from ``start`` (None: ever before) to ``end``: mark the jobs it concerns.
+
+        ``among``: job UIDs to look at, None for all of the cluster.
+        """
+        if resource != PODS and resource not in BY_RESOURCE:
+            return  # Events and PodGroups do not enter the count
+        rows = models.Job.objects.filter(cluster=self.cluster, present=True)
+        self._load_jobs([uid for uid in rows.values_list("uid", flat=True) if uid not in self.jobs])
+        for job in self.jobs.values():
+            if among is not None and job.uid not in among:
+                continue
+            kind = kind_of(job.api_version, job.kind)
+            if resource != PODS and (kind is None or kind.resource != resource):
+                continue
+            began = job.created_at if job.created_at is not None else job.first_observed_at
+            if began is None or began >= end or (job.facts is not None and not _has_history(job.facts)):
+                continue
+            unobserved(
+                job, max(start, began) if start is not None else began, end, "pods" if resource == PODS else "jobs"
+            )
+            if job.changes.job:
+                self.touched[job.uid] = job
+
+    def settle(self) -> None:
+        """After a successful append: nothing waits any more, and jobs that are over may be forgotten."""
+        self.rows.clear()
+        self.new_objects.clear()
+        self.gone_objects.clear()
+        for uid, job in self.touched.items():
+            if not job.present and all(pod.gone for pod in job.pods.values()):
+                self._gone_jobs[uid] = None
+                self._gone_jobs.move_to_end(uid)
+            else:
+                self._gone_jobs.pop(uid, None)
+        self.touched.clear()
+        while len(self._gone_jobs) > GONE_JOBS_KEPT:
+            self._forget(self._gone_jobs.popitem(last=False)[0])
+
+    def _forget(self, job_uid: str) -> None:
+        job = self.jobs.pop(job_uid, None)
+        self.job_ids.pop(job_uid, None)
+        if job is not None:
+            self._podgroup_jobs.pop(job.podgroup_uid, None)
+            for key in [k for k, known in self.known.items() if known.job is job]:
+                del self.known[key]
+
+    def _apply_one(self, stream_id: int, observation: Observation, counts: Counts) -> None:
+        key = (observation.resource, observation.uid)
+        known = self.known.get(key)
+        if known is not None:
+            if observation.resource_version <= known.version:
+                counts.duplicate += 1
+                return
+            if _same(known, observation):
+                known.version = observation.resource_version
+                counts.unchanged += 1
+                return
+        job = known.job if known is not None else self._route(stream_id, observation, counts)
+        if job is None:
+            return
+        if known is None:
+            known = self.known[key] = Known(0, observation.resource_version, observation.facts, job)
+            self.new_objects.append(NewObject(known, observation, stream_id))
+        known.version, known.facts = observation.resource_version, observation.facts
+        self.rows.append(NewRow(known, observation, occurred_at(observation.facts)))
+        counts.changed += 1
+        if observation.verb in (DELETED, VANISHED):
+            self.gone_objects.append(known)
+        self.touched[job.uid] = job
+        reduce(job, observation)
+        if isinstance(observation.facts, PodGroupFacts):
+            self._podgroup_jobs[observation.uid] = job.uid
+        self._release(observation.uid, counts)
+
+    def _route(self, stream_id: int, observation: Observation, counts: Counts) -> JobState | None:
+        """The job that an observation belongs to; pods and jobs make one, Events and PodGroups wait for theirs."""
+        uid, odd = _home(observation)
+        if uid is None:
+            counts.homeless[odd] = counts.homeless.get(odd, 0) + 1
+            return None
+        job = self.jobs.get(self._podgroup_jobs.get(uid, uid))
+        if job is None and isinstance(observation.facts, PodFacts | JobFacts):
+            job = self.jobs[uid] = new_job(self.cluster.name, uid, observation)
+            self._release(uid, counts)
+        elif job is None:
+            self._waiting.setdefault(uid, []).append((stream_id, observation))
+            if len(self._waiting) > WAITING_LIMIT:
+                self._waiting.popitem(last=False)
+        return job
+
+    def _release(self, uid: str, counts: Counts) -> None:
+        """Events and PodGroups that were read before what they are about."""
+        for stream_id, observation in self._waiting.pop(uid, ()):
+            self._apply_one(stream_id, observation, counts)
+
+    def _look_up(self, observations: Sequence[Observation]) -> None:
+        """Read from the store what memory does not know, in one question for the whole batch."""
+        unknown = {(o.resource, o.uid): o for o in observations if (o.resource, o.uid) not in self.known}
+        if not unknown:
+            return
+        uids = {uid for uid, _ in map(_home, unknown.values()) if uid and uid not in self.jobs}
+        self._load_jobs(uids)
+        self._load_objects([o.uid for o in unknown.values()])
+
+    def _load_objects(self, uids: list[str]) -> None:
+        for part in chunks(uids):
+            found = {
+                object_id: (resource, uid, job_uid)
+                for object_id, resource, uid, job_uid in models.KubeObject.objects.filter(
+                    cluster=self.cluster, uid__in=part
+                ).values_list("id", "resource", "uid", "job__uid")
+            }
+            if not found:
+                continue
+            self._load_jobs({job_uid for _, _, job_uid in found.values() if job_uid not in self.jobs})
+            newest = models.Observation.objects.filter(object_id__in=found).values("object_id").annotate(last=Max("id"))
+            last = models.Observation.objects.filter(id__in=[row["last"] for row in newest])
+            for object_id, version, facts in last.values_list("object_id", "resource_version", "facts"):
+                resource, uid, job_uid = found[object_id]
+                self.known[resource, uid] = Known(object_id, version, facts, self.jobs[job_uid])
+
+    def _load_jobs(self, uids: Iterable[str]) -> None:
+        for part in chunks(list(uids)):
+            ids = dict(models.Job.objects.filter(cluster=self.cluster, uid__in=part).values_list("id", "uid"))
+            for job_id, job in load_states(ids).items():
+                job.cluster = self.cluster.name
+                self.jobs[job.uid] = job
+                self.job_ids[job.uid] = job_id
+                if job.podgroup_uid:
+                    self._podgroup_jobs[job.podgroup_uid] = job.uid
+
+
+def _home(observation: Observation) -> tuple[str | None, str]:
+    """The UID that an observation is about; or None and what is odd about it."""
+    facts = observation.facts
+    if isinstance(facts, EventFacts):
+        about = facts.involved_uid if facts.involved_kind in EVENT_KINDS else None
+        return about, "Event of another kind of object"
+    if isinstance(facts, JobFacts):
+        return observation.uid, ""
+    if isinstance(facts, PodFacts | PodGroupFacts):
+        api_version = facts.job_api_version if isinstance(facts, PodFacts) else None
+        known = kind_of(api_version, facts.job_kind) if api_version else facts.job_kind in KIND_NAMES
+        what = "pod" if isinstance(facts, PodFacts) else "PodGroup"
+        return (facts.job_uid if known else None), f"{what} of another kind of owner"
+    return None, "vanished before it was known"
+
+
+def _same(known: Known, observation: Observation) -> bool:
+    if observation.verb in (DELETED, VANISHED):
+        return False
+    if isinstance(known.facts, str):
+        return known.facts == facts_text(observation.facts)
+    return known.facts == observation.facts
+
+
+def _has_history(facts: JobFacts) -> bool:
+    return bool(facts.conditions) or facts.phase is not None

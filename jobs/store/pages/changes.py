@@ -1,0 +1,78 @@
+"""What was written since a sequence number, for the event streams."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from django.db.models import Q
+
+from jobs.domain.count import add_incarnation
+from jobs.domain.state import JobState, Replica, ReplicaKey
+from jobs.models import Incarnation, Job, Restart, Sequence, Span
+from jobs.store.codec import incarnation_from, job_from
+from jobs.store.pages.jobs import listed
+
+
+def last_sequence() -> int:
+    """The number of the last append; 0 before the first."""
+    return Sequence.objects.filter(id=1).values_list("value", flat=True).first() or 0
+
+
+@dataclass
+class JobChanges:
+    """What was written of one job since a sequence number."""
+
+    job: Job
+    incarnations: list[Incarnation] = field(default_factory=list)
+    restarts: list[Restart] = field(default_factory=list)
+    spans: list[Span] = field(default_factory=list)
+
+
+class TooMuchError(Exception):
+    """More rows changed than a stream should tell; the page had better be loaded anew."""
+
+
+def changed_jobs(since: int, limit: int) -> list[Job]:
+    """Jobs written after ``since``, without their records. Raises TooMuchError beyond ``limit``."""
+    rows = list(listed(Job.objects.filter(seq__gt=since)).order_by("seq", "id")[: limit + 1])
+    if len(rows) > limit:
+        raise TooMuchError
+    return rows
+
+
+def job_changes(job_id: int, since: int, limit: int) -> JobChanges | None:
+    """Everything of one job written after ``since``; None if the job is gone. Raises TooMuchError beyond ``limit``."""
+    job = Job.objects.filter(id=job_id).select_related("cluster").first()
+    if job is None:
+        return None
+    changes = JobChanges(job)
+    if job.seq <= since:
+        return changes
+    rows: Any
+    for model, rows in ((Incarnation, changes.incarnations), (Restart, changes.restarts), (Span, changes.spans)):
+        rows.extend(model.objects.filter(job_id=job_id, seq__gt=since).order_by("id")[: limit + 1])
+        if len(rows) > limit:
+            raise TooMuchError
+    return changes
+
+
+def replicas_of(job_id: int, keys: Iterable[ReplicaKey]) -> tuple[JobState, list[Replica]]:
+    """The job's own state, and some of its replicas with all their incarnations, without loading the others.
+
+    Raises ``Job.DoesNotExist``.
+    """
+    state = job_from(Job.objects.values_list("record", flat=True).get(id=job_id))
+    chosen = Q()
+    for kind, index, job_index in keys:
+        chosen |= Q(replica_type=kind, replica_index=index, job_index=job_index)
+    if not chosen:
+        return state, []
+    rows = Incarnation.objects.filter(chosen, job_id=job_id).order_by("id")
+    for record in rows.values_list("record", flat=True):
+        pod = incarnation_from(record)
+        replica = add_incarnation(state, pod)
+        replica.recreations += pod.counts
+        replica.in_place += pod.restarts
+        replica.init_restarts += pod.init_restarts
+        replica.sidecar_restarts += pod.sidecar_restarts
+    return state, list(state.replicas.values())
