@@ -1,0 +1,111 @@
+"""A whole simulated cluster: store, garbage collection and every controller on one clock, from one seed."""
+
+import json
+import random
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from simcluster.clock import Clock
+from simcluster.controllers.kubelet import Kubelet, NodeSpec
+from simcluster.controllers.operator.controller import TrainingOperator
+from simcluster.controllers.plan import RunCounter
+from simcluster.controllers.scheduler import DefaultScheduler, VolcanoScheduler
+from simcluster.errors import bad_request
+from simcluster.gc import GarbageCollector
+from simcluster.resources import PODS, Resource, by_kind
+from simcluster.store import Store
+
+Obj = dict[str, Any]
+
+LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+class Part(Protocol):
+    """A controller."""
+
+    def start(self) -> None: ...
+
+    def stop(self) -> None: ...
+
+
+class Cluster:
+    """Runs from its construction on; everything is the same again for the same clock and seed."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        seed: int = 0,
+        *,
+        nodes: Sequence[NodeSpec] = (NodeSpec(),),
+        namespaces: Sequence[str] = ("default",),
+        uses_gang: bool = True,
+        store: Store | None = None,
+    ) -> None:
+        """`uses_gang`: whether the training operator schedules through Volcano's PodGroups. `store`: one that is
+        there already, else a new one."""
+        self.clock = clock
+        self.store = store or Store(clock, _rng(seed, "store"))
+        for namespace in namespaces:
+            self.store.ensure_namespace(namespace)
+        runs = RunCounter()
+        self._gc = GarbageCollector(self.store, clock, _rng(seed, "gc"))
+        self.kubelets = {
+            node.name: Kubelet(
+                self.store, clock, _rng(seed, f"kubelet {node.name}"), node=node, runs=runs, subnet=16 * index
+            )
+            for index, node in enumerate(nodes)
+        }
+        schedulers = (
+            VolcanoScheduler(self.store, clock, _rng(seed, "volcano")),
+            DefaultScheduler(self.store, clock, _rng(seed, "default-scheduler")),
+        )
+        operator = TrainingOperator(self.store, clock, _rng(seed, "operator"), uses_gang)
+        self._parts: tuple[Part, ...] = (*schedulers, *self.kubelets.values(), operator)
+        for part in self._parts:
+            part.start()
+
+    def stop(self) -> None:
+        """Ends the controllers; the store stays as it is."""
+        for part in reversed(self._parts):
+            part.stop()
+        self._gc.close()
+
+    def apply(self, manifest: Obj) -> Obj:
+        """Creates an object as `kubectl apply` does, its namespace first if need be. Raises ApiError."""
+        resource = _resource_of(manifest)
+        metadata = {"annotations": {}, **manifest["metadata"]}
+        if resource.namespaced:
+            metadata.setdefault("namespace", "default")
+            self.store.ensure_namespace(metadata["namespace"])
+        body = {**manifest, "metadata": metadata}
+        applied = {**metadata["annotations"], LAST_APPLIED: _last_applied(body)}
+        return self.store.create(resource, {**body, "metadata": {**metadata, "annotations": applied}})
+
+    def delete(self, obj: Obj) -> Obj:
+        """Deletes an object as `kubectl delete` does. Raises ApiError 404."""
+        metadata = obj["metadata"]
+        return self.store.delete(_resource_of(obj), metadata.get("namespace"), metadata["name"])
+
+    def delete_pod(self, namespace: str, name: str) -> Obj:
+        """As `kubectl delete pod`, with the pod's own grace period. Raises ApiError 404."""
+        return self.store.delete(PODS, namespace, name)
+
+
+def _resource_of(obj: Obj) -> Resource:
+    resource = by_kind(obj.get("apiVersion", ""), obj.get("kind", ""))
+    if resource is None:
+        raise bad_request(f'no matches for kind "{obj.get("kind", "")}" in version "{obj.get("apiVersion", "")}"')
+    return resource
+
+
+def _last_applied(manifest: Obj) -> str:
+    """The manifest as kubectl keeps it: Go's JSON, keys sorted, with a newline."""
+    text = json.dumps(manifest, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    for character in "<>&":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return f"{text}\n"
+
+
+def _rng(seed: int, part: str) -> random.Random:
+    """A stream of its own per part, so that a change in one does not shift the others."""
+    return random.Random(f"{seed} {part}")  # noqa: S311

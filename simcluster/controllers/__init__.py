@@ -1,0 +1,1 @@
+"""The controllers of the simulated cluster: training operator, gang scheduler, kubelet, Event recorder."""

@@ -1,0 +1,142 @@
+"""The kubelet of one node: runs what is bound to it, one worker per pod."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from simcluster.clock import Clock, rfc3339
+from simcluster.controllers.plan import RunCounter
+from simcluster.controllers.pod_worker import PodWorker
+from simcluster.controllers.recorder import EventRecorder
+from simcluster.resources import NODES, PODS, Resource
+from simcluster.store import Store
+
+Obj = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class NodeSpec:
+    """A node as it is to be registered; quantities as the API prints them."""
+
+    name: str = "las1"
+    address: str = "192.0.2.2"
+    cpu: str = "2"
+    memory: str = "24684092Ki"
+    allocatable_memory: str = "24581692Ki"
+    pods: str = "200"
+
+
+class Kubelet:
+    """Registers its node and follows the pods bound to it."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        node: NodeSpec,
+        runs: RunCounter,
+        cluster_dns: bool = False,
+        subnet: int = 0,
+    ) -> None:
+        """`cluster_dns` False: warns about it at every pod, as the recorded kubelet did. `subnet`: 10.244.<it>.0."""
+        self.store, self.clock, self.rng, self.runs = store, clock, rng, runs
+        self.node = node
+        self.cluster_dns = cluster_dns
+        self.recorder = EventRecorder(store, clock, rng, "kubelet", host=node.name)
+        self._subnet = subnet
+        self._addresses = 5
+        self._workers: dict[str, PodWorker] = {}
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        self.store.create(NODES, node_object(self.node, rfc3339(self.clock.now())))
+        self._unsubscribe = self.store.subscribe(self._on_change)
+        for pod in self.store.list(PODS):
+            self._on_change("ADDED", PODS, pod, None)
+
+    def stop(self) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+        for worker in self._workers.values():
+            worker.stop()
+        self._workers.clear()
+
+    def next_address(self) -> str:
+        """An address for a pod; they are handed out in turn and come round again after 64,000."""
+        self._addresses += 1
+        high, low = divmod(self._addresses % 64_000, 250)
+        return f"10.244.{(self._subnet + high) % 256}.{low + 1}"
+
+    def _on_change(self, change: str, resource: Resource, pod: Obj, _old: Obj | None) -> None:
+        if resource is not PODS or (pod.get("spec") or {}).get("nodeName") != self.node.name:
+            return
+        uid = pod["metadata"]["uid"]
+        worker = self._workers.get(uid)
+        if change == "DELETED":
+            if worker is not None:
+                worker.stop()
+                del self._workers[uid]
+            return
+        if worker is None:
+            worker = self._workers[uid] = PodWorker(self, pod)
+            worker.start()
+        if "deletionTimestamp" in pod["metadata"]:
+            worker.terminate(pod["metadata"].get("deletionGracePeriodSeconds", 0))
+
+
+def node_object(node: NodeSpec, now: str) -> Obj:
+    """A Node as the recorded kubelet registered it."""
+    pages = {"hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    calm = {
+        "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        "DiskPressure": ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        "PIDPressure": ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        "Ready": ("KubeletReady", "kubelet is posting ready status"),
+    }
+    conditions = [
+        {
+            "type": kind,
+            "status": "True" if kind == "Ready" else "False",
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+        for kind, (reason, message) in calm.items()
+    ]
+    labels = {
+        "beta.kubernetes.io/arch": "amd64",
+        "beta.kubernetes.io/os": "linux",
+        "kubernetes.io/arch": "amd64",
+        "kubernetes.io/hostname": node.name,
+        "kubernetes.io/os": "linux",
+    }
+    return {
+        "metadata": {"name": node.name, "labels": labels, "annotations": {"node.alpha.kubernetes.io/ttl": "0"}},
+        "spec": {},
+        "status": {
+            "capacity": {"cpu": node.cpu, **pages, "memory": node.memory, "pods": node.pods},
+            "allocatable": {"cpu": node.cpu, **pages, "memory": node.allocatable_memory, "pods": node.pods},
+            "conditions": conditions,
+            "addresses": [
+                {"type": "InternalIP", "address": node.address},
+                {"type": "Hostname", "address": node.name},
+            ],
+            "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
+            "nodeInfo": {
+                "machineID": "",
+                "systemUUID": "",
+                "bootID": "",
+                "kernelVersion": "",
+                "osImage": "Debian GNU/Linux 12 (bookworm)",
+                "containerRuntimeVersion": "containerd://1.6.20",
+                "kubeletVersion": "v1.36.2",
+                "kubeProxyVersion": "",
+                "operatingSystem": "linux",
+                "architecture": "amd64",
+            },
+        },
+    }

@@ -1,0 +1,195 @@
+"""The Event recorder that every controller carries, with client-go's three ways of keeping Events few.
+
+A repeated message raises `count` of the Event it made first. After ten similar ones in ten minutes further messages
+are folded into one Event. And of one source about one object only the first 25 get through, then one in 5 minutes;
+what is dropped has been counted all the same, so a later survivor shows a count that jumps.
+"""
+
+import random
+from collections import deque
+from dataclasses import dataclass, field
+from typing import Any
+
+from simcluster.clock import Clock, rfc3339
+from simcluster.controllers.delays import EVENT_WRITE
+from simcluster.errors import ApiError
+from simcluster.resources import EVENTS
+from simcluster.store import Store
+
+Obj = dict[str, Any]
+
+FOLDED_PREFIX = "(combined from similar events): "
+MAX_SIMILAR = 10
+SIMILAR_WINDOW_SECONDS = 600.0
+DEFAULT_BURST = 25
+REFILL_SECONDS = 300.0
+TTL_SECONDS = 3600.0
+
+
+@dataclass
+class _Bucket:
+    tokens: float
+    at: float
+
+
+@dataclass
+class _Similar:
+    at: float
+    messages: dict[str, None] = field(default_factory=dict)  # an ordered set
+
+
+@dataclass
+class _Observed:
+    name: str
+    first: str
+    count: int
+
+
+class EventRecorder:
+    """Events of one source. `burst` None: no limit (Volcano's scheduler has none that was seen)."""
+
+    def __init__(
+        self,
+        store: Store,
+        clock: Clock,
+        rng: random.Random,
+        component: str,
+        *,
+        host: str = "",
+        burst: int | None = DEFAULT_BURST,
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._rng = rng
+        self._source = {"component": component, "host": host} if host else {"component": component}
+        self._host = host
+        self._burst = burst
+        self._buckets: dict[tuple[str, ...], _Bucket] = {}
+        self._similar: dict[tuple[str, ...], _Similar] = {}
+        self._observed: dict[tuple[str, ...], _Observed] = {}
+        self._queue: deque[Obj] = deque()
+        self._last_stamp = 0
+        self.dropped = 0
+
+    def event(self, about: Obj, kind: str, reason: str, message: str, field_path: str = "") -> None:
+        """Notes that something happened to the object `about`; it is written some milliseconds later, in order.
+
+        `kind` is Normal or Warning, `field_path` names a container (spec.containers{tensorflow}).
+        """
+        self._queue.append(self._made(about, kind, reason, message, field_path))
+        if len(self._queue) == 1:
+            self._clock.call_later(EVENT_WRITE.draw(self._rng), self._write_next)
+
+    def _made(self, about: Obj, kind: str, reason: str, message: str, field_path: str) -> Obj:
+        metadata = about["metadata"]
+        involved = {
+            "kind": about["kind"],
+            "namespace": metadata.get("namespace", ""),
+            "name": metadata["name"],
+            "uid": metadata["uid"],
+            "apiVersion": about["apiVersion"],
+            "resourceVersion": metadata["resourceVersion"],
+        }
+        if field_path:
+            involved["fieldPath"] = field_path
+        now = rfc3339(self._clock.now())
+        name, namespace = self._name(metadata["name"]), metadata.get("namespace") or "default"
+        return {
+            "metadata": {"name": name, "namespace": namespace},
+            "involvedObject": {key: value for key, value in involved.items() if value},
+            "reason": reason,
+            "message": message,
+            "source": self._source,
+            "firstTimestamp": now,
+            "lastTimestamp": now,
+            "count": 1,
+            "type": kind,
+            "eventTime": None,
+            "reportingComponent": self._source["component"],
+            "reportingInstance": self._host,
+        }
+
+    def _name(self, involved: str) -> str:
+        """<object>.<nanoseconds in hex>; strictly rising, as two Events of one moment need two names."""
+        stamp = int(self._clock.now() * 1e9) + self._rng.randrange(1000)
+        self._last_stamp = max(stamp, self._last_stamp + 1)
+        return f"{involved}.{self._last_stamp:x}"
+
+    def _write_next(self) -> None:
+        self._record(self._queue.popleft())
+        if self._queue:
+            self._clock.call_later(EVENT_WRITE.draw(self._rng), self._write_next)
+
+    def _record(self, event: Obj) -> None:
+        event, key = self._folded(event)
+        event, repeated = self._counted(event, key)
+        if not self._let_through(event):
+            self.dropped += 1
+            return
+        try:
+            self._write(event, repeated)
+        except ApiError:  # the namespace is gone: client-go gives up as well
+            self.dropped += 1
+
+    def _folded(self, event: Obj) -> tuple[Obj, tuple[str, ...]]:
+        """The event, or the one that stands for many similar ones, with the key its count goes by."""
+        group = (*_about(event), event["involvedObject"].get("fieldPath", ""), event["type"], event["reason"])
+        now = self._clock.now()
+        similar = self._similar.get(group)
+        if similar is None or now - similar.at > SIMILAR_WINDOW_SECONDS:
+            similar = self._similar[group] = _Similar(now)
+        similar.at = now
+        similar.messages[event["message"]] = None
+        if len(similar.messages) < MAX_SIMILAR:
+            return event, (*group, event["message"])
+        similar.messages.pop(next(iter(similar.messages)))
+        return {**event, "message": FOLDED_PREFIX + event["message"]}, group
+
+    def _counted(self, event: Obj, key: tuple[str, ...]) -> tuple[Obj, bool]:
+        """The event under the name and with the count of the one it repeats; whether it repeats one."""
+        before = self._observed.get(key)
+        if before is None:
+            self._observed[key] = _Observed(event["metadata"]["name"], event["firstTimestamp"], 1)
+            return event, False
+        before.count += 1
+        metadata = {**event["metadata"], "name": before.name}
+        return {**event, "metadata": metadata, "firstTimestamp": before.first, "count": before.count}, True
+
+    def _let_through(self, event: Obj) -> bool:
+        if self._burst is None:
+            return True
+        now = self._clock.now()
+        bucket = self._buckets.setdefault(_about(event), _Bucket(self._burst, now))
+        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) / REFILL_SECONDS)
+        bucket.at = now
+        if bucket.tokens < 1:
+            return False
+        bucket.tokens -= 1
+        return True
+
+    def _write(self, event: Obj, repeated: bool) -> None:
+        name, namespace = event["metadata"]["name"], event["metadata"]["namespace"]
+        old = self._store.find(EVENTS, namespace, name) if repeated else None
+        if old is None:
+            self._store.create(EVENTS, event)
+            self._clock.call_later(TTL_SECONDS, self._expire, namespace, name)
+            return
+        changed = {key: event[key] for key in ("count", "lastTimestamp", "message")}
+        self._store.update(EVENTS, {**old, **changed})
+
+    def _expire(self, namespace: str, name: str) -> None:
+        """Events live for an hour after their last write."""
+        event = self._store.find(EVENTS, namespace, name)
+        if event is None:
+            return
+        if event["lastTimestamp"] > rfc3339(self._clock.now() - TTL_SECONDS):
+            self._clock.call_later(TTL_SECONDS / 60, self._expire, namespace, name)
+        else:
+            self._store.delete(EVENTS, namespace, name)
+
+
+def _about(event: Obj) -> tuple[str, ...]:
+    """Source and object: what the limit of 25 goes by."""
+    involved, source = event["involvedObject"], event["source"]
+    names = ("kind", "namespace", "name", "uid", "apiVersion")
+    return (source["component"], source.get("host", ""), *(involved.get(name, "") for name in names))
