@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 BASE_DIR = Path(__file__).resolve().parent.parent
 
 PREFIX = "RESTARTSCOPE_"
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 # Kubernetes sets these in every pod beside a Service called restartscope…; they are no settings of ours.
 SERVICE_LINKS = re.compile(r"_SERVICE_(HOST|PORT)(_|$)|_PORT(_|$)")
 DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
@@ -199,9 +200,10 @@ SETTINGS = (
     ),
     Setting(
         "RESTARTSCOPE_ALLOWED_HOSTS",
-        "localhost,127.0.0.1,[::1]",
+        ",".join(LOOPBACK_NAMES),
         "comma-separated host names",
-        "The names browsers may call this site by; others are answered 400, which keeps forged links out.",
+        "The names browsers may call this site by; others are answered 400, which keeps forged links out. "
+        "The names of loopback are always allowed: health checks use them.",
         parse_hosts,
     ),
     Setting(
