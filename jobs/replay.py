@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import BinaryIO, cast
 
 from jobs import models
-from jobs.domain.facts import ADDED, DELETED, LISTED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
+from jobs.domain.facts import DELETED, LISTED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
 from jobs.ingest.decode import DecodeError, RecordedLine, decode_recorded
+from jobs.ingest.streams import StreamKey
 from jobs.store.append import append
 from jobs.store.ledger import Counts, Ledger
-from jobs.store.streams import StreamKey, StreamUpdate, cluster_named, stream_for
+from jobs.store.streams import StreamUpdate, cluster_named, stream_for
 
 BATCH = 1000  # lines an append when nobody waits for them
 NAMES = ("watch.jsonl", "watch.jsonl.gz")
@@ -167,7 +168,7 @@ class Replay:
 
     def _stream(self, resource: str) -> models.Stream:
         if resource not in self._streams:
-            self._streams[resource] = stream_for(self.ledger.cluster, StreamKey(resource))
+            self._streams[resource] = stream_for(self.ledger.cluster, StreamKey(resource, "", ""))
             self._updates[resource] = StreamUpdate(state="replayed")
         return self._streams[resource]
 
@@ -232,6 +233,3 @@ class _Pace:
         if left > 0:
             time.sleep(left)
         return left > 0
-
-
-__all__ = ["ADDED", "Recording", "Replay", "ReplayError", "recordings"]

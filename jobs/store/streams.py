@@ -1,17 +1,20 @@
 """The streams of a cluster: their cursors, their state for the watcher page, their gaps."""
 
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from jobs import models
 
 
-@dataclass(frozen=True, slots=True)
-class StreamKey:
+class Key(Protocol):
     """What a stream is within its cluster, and what its cursor belongs to."""
 
-    resource: str
-    namespace: str = ""
-    selector: str = ""
+    @property
+    def resource(self) -> str: ...
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def selector(self) -> str: ...
 
 
 @dataclass(slots=True)
@@ -29,13 +32,14 @@ class StreamUpdate:
     changes: int = 0
     unchanged: int = 0
     skipped: dict[str, int] = field(default_factory=dict)
+    gaps: list[tuple[float, float, str]] = field(default_factory=list)  # start, end, reason
 
 
 def cluster_named(name: str) -> models.Cluster:
     return models.Cluster.objects.get_or_create(name=name)[0]
 
 
-def stream_for(cluster: models.Cluster, key: StreamKey) -> models.Stream:
+def stream_for(cluster: models.Cluster, key: Key) -> models.Stream:
     return models.Stream.objects.get_or_create(
         cluster=cluster, resource=key.resource, namespace=key.namespace, selector=key.selector
     )[0]
@@ -53,3 +57,12 @@ def save_update(stream: models.Stream, update: StreamUpdate) -> None:
     for reason, count in update.skipped.items():
         stream.skipped[reason] = stream.skipped.get(reason, 0) + count
     stream.save()
+    for start, end, reason in update.gaps:
+        models.Gap.objects.create(
+            cluster_id=stream.cluster_id,
+            resource=stream.resource,
+            namespace=stream.namespace,
+            start=start,
+            end=end,
+            reason=reason,
+        )

@@ -1,0 +1,88 @@
+"""Celery tasks: bounded watch sessions, and the safety net that starts them."""
+
+import logging
+import threading
+import time
+from typing import Any
+
+import redis
+from celery import shared_task
+from celery.signals import worker_shutting_down
+from django.conf import settings
+from django.db import DatabaseError
+
+from jobs import models
+from jobs.sessions import Busy, UnknownCluster, configured, run_session
+
+log = logging.getLogger(__name__)
+
+SESSION_SECONDS = 30 * 60.0  # well below the hour after which the broker delivers an unacknowledged task again
+RETRY_SECONDS = 5.0  # after a database error: time for the database to come back
+
+_stopping = threading.Event()
+
+
+@worker_shutting_down.connect
+def _stop_sessions(**_: Any) -> None:
+    """A worker that is asked to end must not wait half an hour for its sessions."""
+    _stopping.set()
+
+
+def _marker(cluster: str) -> str:
+    return f"restartscope:starting:{cluster}"
+
+
+def _broker() -> "redis.Redis":
+    return redis.Redis.from_url(settings.REDIS_URL, socket_connect_timeout=2, socket_timeout=2)
+
+
+def start_session(cluster: str, *, take_over: bool = False) -> bool:
+    """Enqueue a session unless one is waiting already; while no worker runs, starts must not pile up."""
+    expires = settings.START_TASK_EXPIRES_SECONDS
+    with _broker() as broker:
+        if not broker.set(_marker(cluster), "1", nx=True, ex=expires):
+            return False
+    watch_session.apply_async((cluster,), {"take_over": take_over}, expires=expires)
+    return True
+
+
+@shared_task(name="jobs.tasks.watch_session")
+def watch_session(cluster: str, take_over: bool = False) -> str:
+    """Watch one cluster for about half an hour. Answers how it ended."""
+    _clear_marker(cluster)
+    if _stopping.is_set():
+        return "worker stops"
+
+    def successor() -> None:
+        start_session(cluster, take_over=True)
+
+    try:
+        run_session(configured(cluster), _stopping, seconds=SESSION_SECONDS, take_over=take_over, on_end_near=successor)
+    except (Busy, UnknownCluster, ConnectionError) as error:
+        log.warning("%s", error)
+        return str(error)
+    except DatabaseError as error:
+        log.error("%s: the database refused an append: %s; the session ends and is started again", cluster, error)
+        _stopping.wait(RETRY_SECONDS)
+        return "database error"
+    if _stopping.is_set():
+        # The lease is free again: whichever worker is left goes on at once.
+        start_session(cluster, take_over=True)
+    return "ended"
+
+
+def _clear_marker(cluster: str) -> None:
+    try:
+        with _broker() as broker:
+            broker.delete(_marker(cluster))
+    except redis.RedisError:
+        log.debug("The start marker stays until it expires")
+
+
+@shared_task(name="jobs.tasks.ensure_watchers")
+def ensure_watchers() -> list[str]:
+    """Start a session for each configured cluster that nobody watches. Answers their names."""
+    now = time.time()
+    watched = set(models.Lease.objects.filter(expires_at__gt=now).values_list("cluster__name", flat=True))
+    missing = [source.name for source in settings.RESTARTSCOPE_CLUSTERS if source.name not in watched]
+    return [name for name in missing if start_session(name)]

@@ -1,0 +1,213 @@
+"""Put the parts together for one cluster: messages of its streams in, observations reduced, stored and published.
+
+The same watcher runs inside a Celery task and in the foreground (``manage.py watch``). It owns the ledger: one writer.
+"""
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Sequence
+
+from jobs import models, notify
+from jobs.domain.facts import LISTED, Observation
+from jobs.domain.kinds import EVENTS
+from jobs.ingest.messages import (
+    Bookmark,
+    Changed,
+    Expired,
+    ListDone,
+    Listed,
+    Listing,
+    Message,
+    Skipped,
+    State,
+    Status,
+    cursor_after,
+)
+from jobs.ingest.streams import StreamKey
+from jobs.store import leases
+from jobs.store.append import append
+from jobs.store.ledger import Ledger
+from jobs.store.streams import StreamUpdate, cluster_named, stream_for
+
+log = logging.getLogger(__name__)
+
+TICK_SECONDS = 5.0  # an idle watcher renews its lease and says that it lives this often
+
+Batch = Sequence[tuple[StreamKey, Message]]
+
+
+class Watcher:
+    """The consuming side of a cluster's streams.
+
+    ``on_change`` is called for each observation that changed something. Raises ``LeaseLost`` and ``DatabaseError`` from
+    :meth:`take`; after either the watcher is dead, and a new one goes on from the stored cursors.
+    """
+
+    def __init__(
+        self,
+        cluster: str,
+        keys: Iterable[StreamKey],
+        lease: leases.Lease | None,
+        *,
+        clock: Callable[[], float] = time.time,
+        on_change: Callable[[Observation], None] | None = None,
+    ) -> None:
+        self.cluster = cluster_named(cluster)
+        self.ledger = Ledger(self.cluster)
+        self._lease = lease
+        self._clock = clock
+        self._on_change = on_change
+        self._streams: dict[StreamKey, models.Stream] = {key: stream_for(self.cluster, key) for key in keys}
+        self._updates: dict[StreamKey, StreamUpdate] = {}
+        self._last_tick = 0.0
+        self._reported: set[tuple[StreamKey, str]] = set()
+
+    def resume_versions(self) -> dict[StreamKey, int]:
+        """The stored cursor of each stream that has one."""
+        return {
+            key: int(stream.resource_version)
+            for key, stream in self._streams.items()
+            if stream.resource_version.isdecimal()
+        }
+
+    def take(self, batch: Batch) -> None:
+        """Reduce and store one batch; an empty one only keeps the lease."""
+        by_stream: dict[StreamKey, list[Message]] = {}
+        for key, message in batch:
+            by_stream.setdefault(key, []).append(message)
+        for key, messages in by_stream.items():
+            self._take_stream(key, messages)
+        now = self._clock()
+        idle = now - self._last_tick >= TICK_SECONDS
+        if batch or idle:
+            self._store(now, idle)
+
+    def _store(self, now: float, idle: bool) -> None:
+        if idle:
+            self._last_tick = now
+            if self._lease is not None:
+                leases.renew(self._lease, now)
+        if any(stream.state == State.WATCHING for stream in self._streams.values()):
+            self.ledger.alive(now)
+        updates = [(self._streams[key], update) for key, update in self._updates.items()]
+        news = bool(self.ledger.rows or self.ledger.touched)
+        seq = append(self.ledger, updates, self._lease)
+        self._updates.clear()
+        if news or updates:
+            notify.publish(seq)
+
+    def _update(self, key: StreamKey) -> StreamUpdate:
+        return self._updates.setdefault(key, StreamUpdate())
+
+    def _take_stream(self, key: StreamKey, messages: list[Message]) -> None:
+        """One stream's messages in order; observations that follow each other are reduced together."""
+        waiting: list[Observation] = []
+        for message in messages:
+            if isinstance(message, Changed):
+                waiting.append(_changed(key, message))
+            elif isinstance(message, Listed):
+                waiting.extend(_listed(key, message))
+            else:
+                self._apply(key, waiting)
+                waiting = []
+                self._take_other(key, message)
+            version = cursor_after(message)
+            if version is not None:
+                self._update(key).resource_version = str(version)
+        self._apply(key, waiting)
+
+    def _apply(self, key: StreamKey, observations: list[Observation]) -> None:
+        if not observations:
+            return
+        update = self._update(key)
+        before = len(self.ledger.rows)
+        counts = self.ledger.apply(self._streams[key].pk, observations)
+        update.events += len(observations)
+        update.changes += counts.changed
+        update.unchanged += counts.unchanged
+        update.last_event_at = update.alive_at = observations[-1].observed_at
+        for odd, number in counts.homeless.items():
+            update.skipped[odd] = update.skipped.get(odd, 0) + number
+        if self._on_change is not None:
+            for row in self.ledger.rows[before:]:
+                self._on_change(row.observation)
+
+    def _take_other(self, key: StreamKey, message: Message) -> None:
+        if isinstance(message, ListDone):
+            self._list_done(key, message)
+        elif isinstance(message, Bookmark):
+            self._update(key).alive_at = self._clock()
+        elif isinstance(message, Skipped):
+            self._skipped(key, message)
+        elif isinstance(message, Status):
+            self._status(key, message)
+        elif isinstance(message, Expired):
+            log.warning("%s: %s: %s; listing again", self.cluster.name, key, message.reason)
+        else:
+            assert isinstance(message, Listing)
+
+    def _list_done(self, key: StreamKey, done: ListDone) -> None:
+        """A list is complete: what it lacks has vanished, and nobody watched since the stream was last alive."""
+        stream, update = self._streams[key], self._update(key)
+        since = update.alive_at or stream.alive_at
+        if not done.unreadable:
+            gone = self.ledger.missing(stream.pk, set(done.seen), done.resource_version, done.finished_at)
+            self._apply(key, gone)
+        # An Event stream that lists again has lost nothing that is counted (restart facts, section 6).
+        if key.resource != EVENTS:
+            self.ledger.unwatched(key.resource, since, done.finished_at)
+            if since is not None:
+                update.gaps.append((since, done.finished_at, "listed again"))
+        update.listed_at = update.alive_at = done.finished_at
+
+    def _skipped(self, key: StreamKey, message: Skipped) -> None:
+        skipped = self._update(key).skipped
+        skipped[message.reason] = skipped.get(message.reason, 0) + 1
+        if (key, message.reason) not in self._reported:
+            self._reported.add((key, message.reason))
+            log.warning(
+                "%s: %s: skipped %s: %s (further ones are only counted)",
+                self.cluster.name,
+                key,
+                message.sample,
+                message.reason,
+            )
+
+    def _status(self, key: StreamKey, message: Status) -> None:
+        stream, update = self._streams[key], self._update(key)
+        known = (update.state or stream.state, update.detail if update.detail is not None else stream.detail)
+        if known == (message.state.value, message.sentence):
+            return
+        if message.sentence and message.sentence != known[1]:
+            log.warning("%s: %s: %s", self.cluster.name, key, message.sentence)
+        update.state, update.detail, update.state_since = message.state.value, message.sentence, message.at
+
+
+def _changed(key: StreamKey, message: Changed) -> Observation:
+    event = message.event
+    assert event.meta is not None
+    meta = event.meta
+    return Observation(
+        event.type,
+        key.resource,
+        meta.namespace,
+        meta.name,
+        meta.uid,
+        meta.resource_version,
+        message.received_at,
+        event.facts,
+    )
+
+
+def _listed(key: StreamKey, message: Listed) -> Iterable[Observation]:
+    for meta, facts in message.items:
+        yield Observation(
+            LISTED,
+            key.resource,
+            meta.namespace,
+            meta.name,
+            meta.uid,
+            meta.resource_version,
+            message.received_at,
+            facts,
+        )
