@@ -8,7 +8,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -65,6 +65,16 @@ def stop(children: Iterable[subprocess.Popen[bytes]], *, grace: float, first: in
         _signal_group(child, signal.SIGKILL)  # children of a child that ended by itself, too
         child.wait()
     return killed
+
+
+def wait(child: subprocess.Popen[bytes], ready: Callable[[], bool], seconds: float) -> bool:
+    """Wait until `ready()`. False if the child ends, or `seconds` pass, before."""
+    deadline = time.monotonic() + seconds
+    while not ready():
+        if child.poll() is not None or time.monotonic() > deadline:
+            return False
+        time.sleep(0.02)
+    return True
 
 
 def _signal_group(child: subprocess.Popen[bytes], number: int) -> None:

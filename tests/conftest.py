@@ -113,11 +113,8 @@ def valkey_server() -> Iterator[Path]:
         log = Path(name) / "log"
         child = child_processes.start(embedded_valkey.command(socket_path), log=log, env=os.environ)
         try:
-            deadline = time.monotonic() + 10
-            while not embedded_valkey.answers(socket_path):
-                if time.monotonic() > deadline or child.poll() is not None:
-                    pytest.fail(f"Valkey did not start:\n{child_processes.tail(log)}")
-                time.sleep(0.02)
+            if not child_processes.wait(child, lambda: embedded_valkey.answers(socket_path), 10):
+                pytest.fail(f"Valkey did not start:\n{child_processes.tail(log)}")
             yield socket_path
         finally:
             child_processes.stop([child], grace=3)

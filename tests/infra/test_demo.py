@@ -1,0 +1,127 @@
+"""`make demo` as a whole: what it refuses, what it opens, and that nothing is left behind."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import psutil
+import pytest
+
+from demo import __main__ as demo
+from demo.supervisor import Failed
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def start(processes: Any, data_dir: Path, *args: str, env: dict[str, str] | None = None) -> "subprocess.Popen[bytes]":
+    child: subprocess.Popen[bytes] = processes.python("-m", "demo", "--data-dir", str(data_dir), *args, env=env)
+    return child
+
+
+def family(child: "subprocess.Popen[bytes]") -> list[psutil.Process]:
+    return psutil.Process(child.pid).children(recursive=True)
+
+
+def listening(family: list[psutil.Process]) -> set[str]:
+    """Every address that one of these processes accepts TCP connections on."""
+    found = set()
+    for process in family:
+        with contextlib.suppress(psutil.NoSuchProcess):
+            found |= {c.laddr.ip for c in process.net_connections("inet") if c.status == psutil.CONN_LISTEN}
+    return found
+
+
+@pytest.mark.timeout(240)
+def test_it_starts_on_loopback_goes_on_and_ends_in_time(processes: Any, tmp_path: Path) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        busy = taken.getsockname()[1]
+        # A caller's settings must not reach the demo: this one would stop it.
+        child = start(processes, tmp_path / "data", "--port", str(busy), env={"DATABASE_URL": "mysql://real/database"})
+        processes.wait_for(lambda: "Ctrl-C ends everything" in processes.log_of(child), child, seconds=120)
+    said = processes.log_of(child)
+    about = json.loads((tmp_path / "data" / "demo.json").read_text(encoding="utf-8"))
+    assert f"Port {busy} is busy, so the pages are on port" in said
+    assert about["address"] in said
+    assert f"--kubeconfig {about['kubeconfig']}" in said
+    assert "left out" not in said
+    with urllib.request.urlopen(f"{about['address']}healthz", timeout=10) as answer:
+        assert answer.status == 200
+    logs = tmp_path / "data" / "logs"
+    names = {path.name for path in logs.iterdir()}
+    assert {
+        f"{name}.log" for name in ("valkey", "cluster", "web", "worker", "worker-watch", "beat", "migrate")
+    } <= names
+    children = family(child)
+    assert listening(children) == {"127.0.0.1"}
+
+    second = start(processes, tmp_path / "data")
+    assert second.wait(30) == 1
+    assert f"A demo is already running here (process {child.pid}, {about['address']})" in processes.log_of(second)
+
+    (web,) = [process for process in children if "uvicorn" in process.cmdline()]
+    web.kill()
+    processes.wait_for(lambda: "web was killed by signal 9 and is started again" in processes.log_of(child), child)
+
+    begin = time.monotonic()
+    child.send_signal(signal.SIGINT)
+    assert child.wait(10) == 0
+    assert time.monotonic() - begin < 5
+    assert "Killed, for not ending in time" not in processes.log_of(child)
+    assert family_left(children) == []
+
+
+def family_left(children: list[psutil.Process]) -> list[psutil.Process]:
+    return [p for p in children if p.is_running() and p.status() != psutil.STATUS_ZOMBIE]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+@pytest.mark.timeout(120)
+def test_however_it_ends_nothing_is_left(number: int, processes: Any, tmp_path: Path) -> None:
+    child = start(processes, tmp_path / "data", "--port", "0")
+    log = tmp_path / "data" / "logs" / "migrate.log"
+    processes.wait_for(log.exists, child, seconds=60)
+    children = family(child)
+    assert len(children) >= 2
+    child.send_signal(number)
+    child.wait(10)
+    deadline = time.monotonic() + 5
+    while family_left(children) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert family_left(children) == []
+
+
+def test_a_second_run_starts_clean_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    demo.fresh(tmp_path / "data")
+    (tmp_path / "data" / "restartscope.sqlite3").write_text("old")
+    demo.fresh(tmp_path / "data")
+    assert "Starting clean" in capsys.readouterr().out
+    assert not (tmp_path / "data" / "restartscope.sqlite3").exists()
+
+
+def test_a_folder_of_someone_else_is_not_emptied(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("years of work")
+    with pytest.raises(Failed, match="holds something else than a demo's data"):
+        demo.fresh(tmp_path)
+    assert (tmp_path / "thesis.tex").exists()
+
+
+def test_a_terminal_that_is_gone_does_not_stop_the_stopping(tmp_path: Path) -> None:
+    script = "import os, sys; os.close(1); from demo.supervisor import printer; printer()('Stopping'); sys.exit(7)"
+    environ = os.environ | {"PYTHONPATH": str(ROOT)}
+    assert subprocess.run([sys.executable, "-c", script], env=environ, check=False, timeout=30).returncode == 7
+
+
+def test_the_recordings_are_there_and_no_answer_book_with_them() -> None:
+    folders = sorted(path for path in demo.RECORDINGS.iterdir() if path.is_dir())
+    assert 10 <= len(folders) <= 12
+    assert all([path.name for path in folder.iterdir()] == ["watch.jsonl.gz"] for folder in folders)
