@@ -108,6 +108,7 @@ _BOOKMARK_LINE: Final = msgspec.json.Decoder(wire.BookmarkLine)
 _STATUS: Final = msgspec.json.Decoder(wire.Status)
 _LIST: Final = msgspec.json.Decoder(wire.ObjectList)
 _IDENTITY: Final = msgspec.json.Decoder(wire.IdentifiedObject)
+_RAW_LINE: Final = msgspec.json.Decoder(wire.RawLine)
 _RECORDED: Final = msgspec.json.Decoder(wire.RecordedLine)
 
 
@@ -167,6 +168,15 @@ def decode_identity(raw: bytes | msgspec.Raw) -> tuple[str, str, str]:
     except DecodeError:
         metadata = wire.Identity()
     return word(metadata.namespace) or "", word(metadata.name) or "", word(metadata.uid) or ""
+
+
+def decode_watched_identity(line: bytes) -> tuple[str, str, str]:
+    """The same of the object in a watch line that does not decode."""
+    try:
+        raw = _decode(_RAW_LINE, line).object
+    except DecodeError:
+        return "", "", ""
+    return decode_identity(b"{}" if raw is msgspec.UNSET else raw)
 
 
 def decode_recorded(line: bytes) -> RecordedLine:

@@ -385,6 +385,10 @@ class IdentifiedObject(Struct, gc=False):
     metadata: Identity | None = None
 
 
+class RawLine(Struct, gc=False):
+    object: msgspec.Raw | UnsetType = UNSET
+
+
 class RecordedLine(Struct, gc=False):
     """One line of a recording."""
 
