@@ -12,6 +12,7 @@ from simcluster.controllers.plan import RunCounter
 from simcluster.controllers.scheduler import DefaultScheduler, VolcanoScheduler
 from simcluster.errors import bad_request
 from simcluster.gc import GarbageCollector
+from simcluster.manifests import EXPERIMENTS
 from simcluster.resources import PODS, Resource, by_kind
 from simcluster.store import Store
 
@@ -80,6 +81,12 @@ class Cluster:
         body = {**manifest, "metadata": metadata}
         applied = {**metadata["annotations"], LAST_APPLIED: _last_applied(body)}
         return self.store.create(resource, {**body, "metadata": {**metadata, "annotations": applied}})
+
+    def run(self, experiment: str) -> Obj:
+        """Starts an experiment of `manifests.EXPERIMENTS` by name. Raises ValueError for another name."""
+        if experiment not in EXPERIMENTS:
+            raise ValueError(f"there is no experiment {experiment!r}; there are {', '.join(sorted(EXPERIMENTS))}")
+        return self.apply(EXPERIMENTS[experiment]())
 
     def delete(self, obj: Obj) -> Obj:
         """Deletes an object as `kubectl delete` does. Raises ApiError 404."""

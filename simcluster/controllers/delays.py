@@ -17,8 +17,8 @@ class Range:
 
 
 # Watch line to the controller's reaction, and one request to the API server.
-NOTICE = Range(0.002, 0.004, 0.012)
-REQUEST = Range(0.004, 0.007, 0.018)
+NOTICE = Range(0.004, 0.005, 0.012)
+REQUEST = Range(0.008, 0.009, 0.02)
 EVENT_WRITE = Range(0.003, 0.005, 0.012)
 
 # Scheduler: length of a cycle beyond its period, and binding a pod after the decision.

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from simcluster.clock import Clock, rfc3339
+from simcluster.controllers.checks import pod_problem
 from simcluster.controllers.plan import RunCounter
 from simcluster.controllers.pod_worker import PodWorker
 from simcluster.controllers.recorder import EventRecorder
@@ -49,6 +50,7 @@ class Kubelet:
         self._subnet = subnet
         self._addresses = 5
         self._workers: dict[str, PodWorker] = {}
+        self._refused: set[str] = set()
         self._unsubscribe: Callable[[], None] | None = None
 
     def start(self) -> None:
@@ -76,15 +78,29 @@ class Kubelet:
         uid = pod["metadata"]["uid"]
         worker = self._workers.get(uid)
         if change == "DELETED":
+            self._refused.discard(uid)
             if worker is not None:
                 worker.stop()
                 del self._workers[uid]
             return
         if worker is None:
+            problem = pod_problem(pod.get("spec"))
+            if problem:
+                self._refuse(pod, problem)
+                return
             worker = self._workers[uid] = PodWorker(self, pod)
             worker.start()
         if "deletionTimestamp" in pod["metadata"]:
             worker.terminate(pod["metadata"].get("deletionGracePeriodSeconds", 0))
+
+    def _refuse(self, pod: Obj, problem: str) -> None:
+        """A pod that cannot be read never runs; one that is to be deleted goes at once."""
+        uid, metadata = pod["metadata"]["uid"], pod["metadata"]
+        if uid not in self._refused:
+            self._refused.add(uid)
+            self.recorder.event(pod, "Warning", "InvalidPod", problem)
+        if "deletionTimestamp" in metadata and metadata.get("deletionGracePeriodSeconds"):
+            self.store.delete(PODS, metadata["namespace"], metadata["name"], grace_seconds=0, uid=uid)
 
 
 def node_object(node: NodeSpec, now: str) -> Obj:

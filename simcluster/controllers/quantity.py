@@ -41,8 +41,8 @@ def printed(resource: str, amount: int) -> str:
 
 def amounts(resources: Any) -> dict[str, int]:
     """A resource list in thousandths; what cannot be read is left out."""
-    found = {}
-    for name, text in (resources or {}).items():
+    found: dict[str, int] = {}
+    for name, text in resources.items() if isinstance(resources, dict) else ():
         try:
             found[name] = milli(text)
         except ValueError:
@@ -52,8 +52,13 @@ def amounts(resources: Any) -> dict[str, int]:
 
 def requests(container: dict[str, Any]) -> dict[str, int]:
     """What a container asks for: its requests, and its limits where it names no request."""
-    resources = container.get("resources") or {}
+    resources = _resources(container)
     return {**amounts(resources.get("limits")), **amounts(resources.get("requests"))}
+
+
+def _resources(container: Any) -> dict[str, Any]:
+    found = container.get("resources") if isinstance(container, dict) else None
+    return found if isinstance(found, dict) else {}
 
 
 def add(total: dict[str, int], more: dict[str, int], times: int = 1) -> None:
@@ -66,15 +71,20 @@ def pod_total(spec: dict[str, Any], part: str = "requests") -> dict[str, int]:
     """What a pod as a whole asks for (or its limits): the sum over containers, at least the largest init container."""
 
     def of(container: dict[str, Any]) -> dict[str, int]:
-        return requests(container) if part == "requests" else amounts((container.get("resources") or {}).get(part))
+        return requests(container) if part == "requests" else amounts(_resources(container).get(part))
 
     total: dict[str, int] = {}
-    for container in spec.get("containers") or []:
+    for container in _containers(spec, "containers"):
         add(total, of(container))
-    for container in spec.get("initContainers") or []:
+    for container in _containers(spec, "initContainers"):
         for name, amount in of(container).items():
             total[name] = max(total.get(name, 0), amount)
     return total
+
+
+def _containers(spec: dict[str, Any], field: str) -> list[Any]:
+    found = spec.get(field)
+    return found if isinstance(found, list) else []
 
 
 def as_list(total: dict[str, int]) -> dict[str, str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simcluster.clock import Clock, rfc3339
+from simcluster.controllers.checks import policy_problem, template_problem
 from simcluster.controllers.operator import conditions
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.store import Store
@@ -23,6 +24,8 @@ LABEL_OPERATOR_NAME = f"{API_GROUP}/operator-name"
 LABEL_REPLICA_TYPE = f"{API_GROUP}/replica-type"
 LABEL_REPLICA_INDEX = f"{API_GROUP}/replica-index"
 LABEL_JOB_ROLE = f"{API_GROUP}/job-role"
+
+RESTART_POLICIES = ("Always", "OnFailure", "Never", "ExitCode")
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,28 @@ class Job:
         if self.has_master:
             return replica_type in self.kind.master_types
         return replica_type == "Worker" and index == 0
+
+    @property
+    def problem(self) -> str:
+        """Why this job cannot be run, as a sentence's end; "" if it can."""
+        for name, spec in self.replicas.items():
+            problem = template_problem(spec.template)
+            if problem:
+                return f"spec.{self.kind.specs_field}.{name}.{problem}"
+            if spec.restart_policy not in RESTART_POLICIES:
+                return f"spec.{self.kind.specs_field}.{name}.restartPolicy is not one of {', '.join(RESTART_POLICIES)}"
+        if not self.replicas:
+            return f"spec.{self.kind.specs_field} must name one of {', '.join(self.kind.replica_types)}"
+        problem = policy_problem(self.policy)
+        return f"spec.{problem}" if problem else ""
+
+    def port(self, replica_type: str) -> int:
+        """The port that the main container of a type names for the job's own traffic, else the kind's default."""
+        for container in self.replicas[replica_type].template["spec"]["containers"]:
+            for port in container.get("ports") or [] if container["name"] == self.kind.container else []:
+                if port.get("name") == self.kind.port_name:
+                    return int(port["containerPort"])
+        return self.kind.port
 
     def replica_name(self, replica_type: str, index: int) -> str:
         return f"{self.name}-{replica_type.lower()}-{index}".replace("/", "-")

@@ -37,7 +37,7 @@ def _environment(job: Job, replica_type: str, index: int) -> dict[str, str]:
     found = {"PYTHONUNBUFFERED": "1"}
     rank = index
     if job.has_master:
-        port, address = str(_master_port(job)), job.replica_name("Master", 0)
+        port, address = str(job.port("Master")), job.replica_name("Master", 0)
         found |= {"MASTER_PORT": port, "PET_MASTER_PORT": port, "MASTER_ADDR": address, "PET_MASTER_ADDR": address}
         rank = index + 1 if replica_type == "Worker" else index
     processes = str(job.spec.get("nprocPerNode") or "auto")
@@ -49,15 +49,6 @@ def _environment(job: Job, replica_type: str, index: int) -> dict[str, str]:
         "PET_NPROC_PER_NODE": processes,
         "PET_NNODES": str(job.total_replicas),
     }
-
-
-def _master_port(job: Job) -> int:
-    template = job.replicas["Master"].template.get("spec") or {}
-    for container in template.get("containers") or []:
-        for port in container.get("ports") or [] if container.get("name") == job.kind.container else []:
-            if port.get("name") == job.kind.port_name:
-                return int(port["containerPort"])
-    return job.kind.port
 
 
 def update_status(work: Reconciliation) -> None:

@@ -31,7 +31,9 @@ def reconcile(work: Reconciliation, uses_gang: bool, retries: int) -> Steps:
         work.set_condition(CREATED, f"{kind} {work.job.name} is created.")
         created = work.status["conditions"][-1]
         created["lastTransitionTime"] = created["lastUpdateTime"] = work.job.object["metadata"]["creationTimestamp"]
-    if conditions.is_finished(work.status):
+    if work.job.problem:
+        _reject(work)
+    elif conditions.is_finished(work.status):
         yield from _clean_up(work, uses_gang)
         _count_active_as_succeeded(work.status)
     elif work.job.is_suspended:
@@ -64,6 +66,15 @@ def _run(work: Reconciliation, uses_gang: bool) -> Steps:
         yield from replicas.reconcile_services(work, replica_type, spec)
     work.status.setdefault("startTime", work.now)
     work.job.kind.update_status(work)
+
+
+def _reject(work: Reconciliation) -> None:
+    """A job that cannot be run fails at once, and says why."""
+    if not conditions.is_true(work.status, FAILED):
+        kind = work.job.kind.name
+        message = f"{kind} {work.job.name} is not valid because {work.job.problem}"
+        work.tell(f"{kind}FailedValidation", message, "Warning")
+        work.set_condition(FAILED, message, reason=f"{kind}FailedValidation")
 
 
 def _suspend(work: Reconciliation, uses_gang: bool) -> Steps:

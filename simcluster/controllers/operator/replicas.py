@@ -133,7 +133,6 @@ def pod_for(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSp
     """The pod of one replica, before the API server's defaults."""
     job = work.job
     template = copy.deepcopy(spec.template)
-    template.setdefault("spec", {}).setdefault("containers", [])
     metadata = template.get("metadata") or {}
     labels = {**(metadata.get("labels") or {}), **job.labels}
     labels |= {LABEL_REPLICA_INDEX: str(index), LABEL_REPLICA_TYPE: replica_type.lower()}
@@ -162,7 +161,7 @@ def _add_port(work: Reconciliation, template: Obj) -> None:
     kind = work.job.kind
     for container in template["spec"]["containers"]:
         ports = container.get("ports") or []
-        if container.get("name") == kind.container and all(port.get("name") != kind.port_name for port in ports):
+        if container["name"] == kind.container and all(port.get("name") != kind.port_name for port in ports):
             container["ports"] = [*ports, {"name": kind.port_name, "containerPort": kind.port}]
 
 
@@ -179,7 +178,7 @@ def _create_service(work: Reconciliation, replica_type: str, index: int, spec: R
     yield REQUEST.draw(work.rng)
     job, kind = work.job, work.job.kind
     labels = {**job.labels, LABEL_REPLICA_INDEX: str(index), LABEL_REPLICA_TYPE: replica_type.lower()}
-    name = job.replica_name(replica_type, index)
+    name, port = job.replica_name(replica_type, index), job.port(replica_type)
     service = {
         "metadata": {
             "name": name,
@@ -187,7 +186,7 @@ def _create_service(work: Reconciliation, replica_type: str, index: int, spec: R
             "ownerReferences": [job.owner_reference],
         },
         "spec": {
-            "ports": [{"name": kind.port_name, "protocol": "TCP", "port": kind.port, "targetPort": kind.port}],
+            "ports": [{"name": kind.port_name, "protocol": "TCP", "port": port, "targetPort": port}],
             "selector": dict(sorted(labels.items())),
             "clusterIP": "None",
             "clusterIPs": ["None"],

@@ -19,9 +19,7 @@ def set_cluster_spec(job: Job, template: Obj, replica_type: str, index: int) -> 
     if job.total_replicas <= 1:
         return
     cluster = {
-        kind.lower(): [
-            f"{job.replica_name(kind, each)}.{job.namespace}.svc:{_port(job, kind)}" for each in range(count)
-        ]
+        kind.lower(): [f"{job.replica_name(kind, each)}.{job.namespace}.svc:{job.port(kind)}" for each in range(count)]
         for kind, count in sorted((kind, spec.replicas) for kind, spec in job.replicas.items())
         if kind != "Evaluator"
     }
@@ -34,15 +32,6 @@ def set_cluster_spec(job: Job, template: Obj, replica_type: str, index: int) -> 
         if container["name"] == job.kind.container:
             value = json.dumps(config, separators=(",", ":"))
             container["env"] = [*(container.get("env") or []), {"name": "TF_CONFIG", "value": value}]
-
-
-def _port(job: Job, replica_type: str) -> int:
-    template = job.replicas[replica_type].template.get("spec") or {}
-    for container in template.get("containers") or []:
-        for port in container.get("ports") or [] if container.get("name") == job.kind.container else []:
-            if port.get("name") == job.kind.port_name:
-                return int(port["containerPort"])
-    return job.kind.port
 
 
 def update_status(work: Reconciliation) -> None:
