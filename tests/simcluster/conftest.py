@@ -25,3 +25,11 @@ def start_server() -> Iterator[Callable[..., SimServer]]:
 @pytest.fixture
 def server(start_server: Callable[..., SimServer]) -> SimServer:
     return start_server()
+
+
+@pytest.fixture(scope="module")
+def shared_server() -> Iterator[SimServer]:
+    """One server for all tests of a file that ask what changes nothing."""
+    shared = SimServer().start()
+    yield shared
+    shared.stop()
