@@ -31,6 +31,11 @@ def main(arguments: list[str] | None = None) -> int:
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A connection that is cut on purpose is no error worth a traceback.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
+    if not 0 <= given.port <= 65535:
+        parser.error(f"--port {given.port}: a port lies between 0 and 65535")
+    for name in ("bookmark_seconds", "keep_seconds"):
+        if not 0 < getattr(given, name) < float("inf"):
+            parser.error(f"--{name.replace('_', '-')}: give a number of seconds above 0")
     try:
         options = Options(
             token=given.token,
