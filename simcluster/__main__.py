@@ -2,16 +2,14 @@
 
 import argparse
 import asyncio
-import contextlib
-import importlib
 import logging
 import random
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 from simcluster.clock import LoopClock, parse_rfc3339
+from simcluster.cluster import Cluster
 from simcluster.errors import ApiError
 from simcluster.gc import GarbageCollector
 from simcluster.http import ApiServer
@@ -36,6 +34,8 @@ def main(arguments: list[str] | None = None) -> int:
     for name in ("bookmark_seconds", "keep_seconds"):
         if not 0 < getattr(given, name) < float("inf"):
             parser.error(f"--{name.replace('_', '-')}: give a number of seconds above 0")
+    if given.bare and given.run:
+        parser.error("--run needs the controllers that --bare leaves out")
     try:
         options = Options(
             token=given.token,
@@ -59,6 +59,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--start", default="", metavar="TIME", help="simulated time to start at, RFC 3339 (default: now)")
     add("--namespace", action="append", default=[], help="a namespace to create (repeatable)")
     add("--run", action="append", default=[], metavar="NAME", help="an experiment to start, e.g. seed (repeatable)")
+    add("--bare", action="store_true", help="no controllers: what is written stays as it is")
     add("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig")
     add("--port-file", type=Path, metavar="FILE", help="write the port once requests are answered")
     add("--token", default="", help="bearer token to ask for (default: none)")
@@ -96,20 +97,17 @@ async def _run(given: argparse.Namespace, options: Options) -> None:
 
 
 def _start_cluster(clock: LoopClock, given: argparse.Namespace) -> Store:
-    cluster: Any = None
-    # The controllers are another part: without them the bare store is served.
-    with contextlib.suppress(ModuleNotFoundError):
-        cluster = importlib.import_module("simcluster.cluster").Cluster(clock, given.seed)
-    store: Store = cluster.store if cluster is not None else Store(clock, random.Random(given.seed))  # noqa: S311
-    if cluster is None:
+    namespaces = (*_NAMESPACES, *given.namespace)
+    if given.bare:
+        store = Store(clock, random.Random(given.seed))  # noqa: S311
         GarbageCollector(store, clock, random.Random(given.seed))  # noqa: S311
-    for name in (*_NAMESPACES, *given.namespace):
-        store.ensure_namespace(name)
+        for name in namespaces:
+            store.ensure_namespace(name)
+        return store
+    cluster = Cluster(clock, given.seed, namespaces=namespaces)
     for name in given.run:
-        if cluster is None:
-            raise ValueError(f"cannot run {name}: there are no controllers")
         cluster.run(name)
-    return store
+    return cluster.store
 
 
 async def _compact(store: Store, clock: LoopClock, keep_seconds: float) -> None:

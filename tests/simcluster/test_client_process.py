@@ -76,10 +76,21 @@ def test_a_busy_port_is_no_failure(start: Start) -> None:
         assert f"port {busy} is taken" in child.stderr.read()
 
 
+def test_an_experiment_runs_and_is_seen_by_a_watch(start: Start) -> None:
+    _, port = address_of(start("--run", "seed", "--speed", "20", "--seed", "7"))
+    watch = RawWatch(port, "/api/v1/namespaces/demo/pods?watch=1&fieldSelector=metadata.name%3Dtftest-worker-0")
+    watch.wait_for(b'"exitCode":138')
+    watch.wait_for(b'{"type":"DELETED"')
+    job = RawWatch(port, "/apis/kubeflow.org/v1/namespaces/demo/tfjobs?watch=1")
+    job.wait_for(b'"type":"Restarting"')
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
         (["--forbid", "widgets"], "widgets"),
+        (["--run", "no-such-thing"], "no-such-thing"),
+        (["--run", "seed", "--bare"], "--bare"),
         (["--without", "pods"], "pods"),
         (["--speed", "0"], "speed"),
         (["--namespace", "Bad_Name"], "Bad_Name"),
