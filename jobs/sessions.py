@@ -60,9 +60,9 @@ def run_session(
 ) -> None:
     """Follow a cluster until ``stop`` is set, ``seconds`` have passed, or another watcher has taken over.
 
-    ``on_end_near`` is called before an end by time, to call the successor. Raises ``Busy`` if the lease is held and not to
-    be taken over, ``ConnectionError`` with a sentence if the cluster's configuration cannot be read, and ``DatabaseError``:
-    what was read and not stored is read again from the stored cursors.
+    ``on_end_near`` is called before an end by time, to call the successor. Raises ``Busy`` if the lease is held and not
+    to be taken over, ``ConnectionSettingError`` with a sentence if the cluster's configuration cannot be read, and
+    ``DatabaseError``: what was read and not stored is read again from the stored cursors.
     """
     connection = connect(source.source)
     lease = leases.acquire(cluster_named(source.name), holder_name(), time.time(), take_over=take_over)

@@ -10,8 +10,10 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.conf import settings
 from django.db import DatabaseError
+from kombu.exceptions import OperationalError
 
 from jobs import models
+from jobs.ingest.connection import ConnectionSettingError
 from jobs.sessions import Busy, UnknownCluster, configured, run_session
 
 log = logging.getLogger(__name__)
@@ -54,11 +56,14 @@ def watch_session(cluster: str, take_over: bool = False) -> str:
         return "worker stops"
 
     def successor() -> None:
-        start_session(cluster, take_over=True)
+        try:
+            start_session(cluster, take_over=True)
+        except (redis.RedisError, OperationalError) as error:
+            log.warning("%s: no successor could be called (%s); beat will start one", cluster, error)
 
     try:
         run_session(configured(cluster), _stopping, seconds=SESSION_SECONDS, take_over=take_over, on_end_near=successor)
-    except (Busy, UnknownCluster, ConnectionError) as error:
+    except (Busy, UnknownCluster, ConnectionSettingError) as error:
         log.warning("%s", error)
         return str(error)
     except DatabaseError as error:
@@ -66,8 +71,7 @@ def watch_session(cluster: str, take_over: bool = False) -> str:
         _stopping.wait(RETRY_SECONDS)
         return "database error"
     if _stopping.is_set():
-        # The lease is free again: whichever worker is left goes on at once.
-        start_session(cluster, take_over=True)
+        successor()  # the lease is free again: whichever worker is left goes on at once
     return "ended"
 
 

@@ -168,7 +168,7 @@ class EventFacts(NamedTuple):
     message: str | None = None  # bounded by the decoder
     type: str | None = None  # Normal, Warning
     source: str | None = None
-    count: int = 1
+    count: int = 1  # type: ignore[assignment]  # the API's own word, over the tuple method that nobody needs
     first_at: float | None = None  # firstTimestamp, else eventTime
     last_at: float | None = None  # lastTimestamp, else series or eventTime
 

@@ -21,7 +21,7 @@ def job_end(job: JobState) -> float | None:
     """When the highlight must close: the job finished or was deleted, as we saw it; None while it goes on."""
     ends = [job.deleted_at, job.vanished[1] if job.vanished else None]
     if job.finished_at is not None:
-        state = job.open_span("state") or (job.spans.get("state") or [None])[-1]
+        state = job.open_span("state") or next(reversed(job.spans.get("state", [])), None)
         ends.append(state.start if state is not None and state.start is not None else job.finished_at)
     known = [at for at in ends if at is not None]
     return min(known) if known else None

@@ -1,6 +1,6 @@
 """Bring jobs back from their rows."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from jobs import models
 from jobs.domain.count import add_incarnation
@@ -28,7 +28,7 @@ def load_states(job_ids: Iterable[int]) -> dict[int, JobState]:
     return found
 
 
-def _load_incarnations(found: dict[int, JobState], ids: list[int]) -> None:
+def _load_incarnations(found: dict[int, JobState], ids: Sequence[int]) -> None:
     rows = models.Incarnation.objects.filter(job_id__in=ids).order_by("id").values_list("job_id", "record")
     for job_id, record in rows.iterator(chunk_size=2000):
         pod = incarnation_from(record)
@@ -39,7 +39,7 @@ def _load_incarnations(found: dict[int, JobState], ids: list[int]) -> None:
         replica.sidecar_restarts += pod.sidecar_restarts
 
 
-def _load_spans(found: dict[int, JobState], ids: list[int]) -> None:
+def _load_spans(found: dict[int, JobState], ids: Sequence[int]) -> None:
     rows = models.Span.objects.filter(job_id__in=ids).order_by("job_id", "lane", "number")
     columns = ("job_id", "lane", "number", "value", "start", "end", "detail")
     for job_id, lane, number, value, start, end, detail in rows.values_list(*columns).iterator(chunk_size=2000):

@@ -5,6 +5,7 @@ import sys
 import time
 from typing import Any
 
+from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 
 from jobs.domain.report import rfc3339
@@ -32,6 +33,7 @@ class Command(BaseCommand):
         except FilterError as error:
             self.stderr.write(str(error))
             sys.exit(2)
+        call_command("migrate", verbosity=0, interactive=False)  # a database that is still empty has nothing to report
         jobs = reports(wanted)
         if (options["output"] or ("table" if self.stdout.isatty() else "json")) == "json":
             self.stdout.write(json.dumps({"generated_at": rfc3339(time.time()), "jobs": list(jobs)}, indent=1))

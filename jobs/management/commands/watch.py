@@ -11,6 +11,7 @@ from django.db import DatabaseError
 
 from jobs.describe import describe
 from jobs.domain.facts import Observation
+from jobs.ingest.connection import ConnectionSettingError
 from jobs.sessions import Busy, UnknownCluster, configured, run_session
 
 RETRY_SECONDS = 5.0  # after a database error
@@ -31,7 +32,7 @@ class Command(BaseCommand):
             signal.signal(number, lambda *_: stop.set())
         try:
             self._watch(cluster, stop, seconds, quiet=quiet)
-        except (Busy, UnknownCluster, ConnectionError) as error:
+        except (Busy, UnknownCluster, ConnectionSettingError) as error:
             self.stderr.write(str(error))
             sys.exit(2)
 
