@@ -14,12 +14,18 @@ from typing import TextIO
 
 from demo import processes, valkey
 from demo.supervisor import Child, Failed, Stopped, Supervisor, printer
+from simcluster.manifests import demo_seed_experiment
 
 ROOT = Path(__file__).resolve().parent.parent
 RECORDINGS = Path(__file__).resolve().parent / "recordings"
 OURS = ("RESTARTSCOPE_", "DATABASE_URL", "REDIS_URL", "DJANGO_SETTINGS_MODULE")
+NAMESPACE = "demo"  # of the experiment in the simulated cluster
 START_SECONDS = 60  # a cold start on a slow machine: imports, migrations, the first request
 STOP_SECONDS = "2"  # for the web server's open event streams
+
+# Everything is on this machine: a proxy that the caller's environment names has no part in it.
+LOOPBACK = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+PROXIES = ("http_proxy", "https_proxy", "all_proxy")
 
 say = printer()
 
@@ -73,7 +79,9 @@ def shown(path: Path) -> str:
 
 def environment(data_dir: Path, socket_path: Path, kubeconfig: Path) -> dict[str, str]:
     """What the children see: the caller's environment without its settings, which may name a real database."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(OURS)}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(OURS) and name.lower() not in PROXIES
+    }
     return kept | {
         "RESTARTSCOPE_DATA_DIR": str(data_dir),
         "DATABASE_URL": f"sqlite:///{data_dir}/restartscope.sqlite3",
@@ -93,23 +101,40 @@ def celery_worker(name: str, queue: str, threads: int) -> list[str]:
     return python(*worker, "-P", "threads", "-c", str(threads), "--without-gossip", "--without-mingle")
 
 
-def start_cluster(run: Supervisor, data_dir: Path, kubeconfig: Path) -> None:
-    """The simulated cluster. Its port is chosen by itself, and kept if it must be restarted."""
+def start_cluster(run: Supervisor, data_dir: Path, kubeconfig: Path) -> int:
+    """The simulated cluster, still empty; answers its port, which is its own choice and is kept at a restart."""
     port_file = data_dir / "cluster.port"
-    options = ("--seed", "1", "--speed", "1", "--run", "seed", "--kubeconfig-out", str(kubeconfig))
-    child = Child(
-        "cluster", python("-m", "simcluster", "--port", "0", *options, "--port-file", str(port_file)), server=True
-    )
+    files = ("--kubeconfig-out", str(kubeconfig), "--port-file", str(port_file))
+    command = python("-m", "simcluster", "--namespace", NAMESPACE, *files)
+    child = Child("cluster", [*command, "--seed", "1", "--port", "0"], server=True)
     run.add(child)
-    run.wait(lambda: kubeconfig.exists() and bool(_text(port_file)), "cluster", START_SECONDS)
-    child.args = python("-m", "simcluster", "--port", _text(port_file), *options, "--port-file", str(port_file))
+    run.wait(port_file.exists, "cluster", START_SECONDS)
+    port = port_file.read_text(encoding="utf-8").strip()
+    # A new process knows nothing of what the old one held: the experiment starts with it, under new UIDs.
+    child.args = [*command, "--seed", "2", "--port", port, "--run", "seed"]
+    return int(port)
 
 
-def _text(path: Path) -> str:
+def start_experiment(run: Supervisor, cluster_port: int) -> None:
+    """The seed experiment, once the watchers look: what they see from its beginning they can count exactly."""
+
+    def watched() -> bool:
+        try:
+            with LOOPBACK.open(f"http://127.0.0.1:{cluster_port}/sim/state", timeout=2) as answer:
+                return {"pods", "tfjobs.kubeflow.org"} <= set(json.load(answer)["watches"])
+        except OSError:
+            return False
+
+    run.wait(watched, "worker-watch", START_SECONDS)
+    request = urllib.request.Request(
+        f"http://127.0.0.1:{cluster_port}/apis/kubeflow.org/v1/namespaces/{NAMESPACE}/tfjobs",
+        data=json.dumps(demo_seed_experiment(NAMESPACE)).encode(),
+        headers={"Content-Type": "application/json"},
+    )
     try:
-        return path.read_text(encoding="utf-8").strip()
-    except OSError:
-        return ""
+        LOOPBACK.open(request, timeout=10).close()
+    except OSError as error:
+        raise Failed(f"The experiment was refused ({error}); the log is {run.log_of('cluster')}") from None
 
 
 def start_pages(run: Supervisor, port: int) -> None:
@@ -119,7 +144,7 @@ def start_pages(run: Supervisor, port: int) -> None:
 
 def healthy(port: int) -> bool:
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/healthz", timeout=2) as answer:
+        with LOOPBACK.open(f"http://127.0.0.1:{port}/healthz", timeout=2) as answer:
             return bool(answer.status == 200)
     except OSError:
         return False
@@ -157,7 +182,7 @@ def start(run: Supervisor, options: argparse.Namespace, kubeconfig: Path, socket
     run.add(Child("valkey", valkey.command(socket_path), server=True))
     run.wait(lambda: valkey.answers(socket_path), "valkey", 10)
     run.run("migrate", python("manage.py", "migrate", "--no-input"), START_SECONDS)
-    start_cluster(run, data_dir, kubeconfig)
+    cluster_port = start_cluster(run, data_dir, kubeconfig)
     port = processes.free_port(options.port)
     if port != options.port:
         say(f"Port {options.port} is busy, so the pages are on port {port}.")
@@ -173,6 +198,7 @@ def start(run: Supervisor, options: argparse.Namespace, kubeconfig: Path, socket
     )
     lock.write(f", {address}")
     lock.flush()
+    start_experiment(run, cluster_port)
     replay(run)
     describe(address, data_dir, kubeconfig)
 

@@ -45,8 +45,9 @@ def test_it_starts_on_loopback_goes_on_and_ends_in_time(processes: Any, tmp_path
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         busy = taken.getsockname()[1]
-        # A caller's settings must not reach the demo: this one would stop it.
-        child = start(processes, tmp_path / "data", "--port", str(busy), env={"DATABASE_URL": "mysql://real/database"})
+        # A caller's settings must not reach the demo: the first would stop it, the second lead nowhere.
+        callers = {"DATABASE_URL": "mysql://real/database", "http_proxy": "http://127.0.0.1:1"}
+        child = start(processes, tmp_path / "data", "--port", str(busy), env=callers)
         processes.wait_for(lambda: "Ctrl-C ends everything" in processes.log_of(child), child, seconds=120)
     said = processes.log_of(child)
     about = json.loads((tmp_path / "data" / "demo.json").read_text(encoding="utf-8"))
