@@ -1,12 +1,25 @@
-"""Routes of the app."""
+"""Routes of the app. The site's own error handlers are in jobs.web.views.errors."""
 
-from django.http import HttpRequest, HttpResponse
-from django.urls import path
+from django.urls import path, re_path
 
+from jobs.web.live.streams import job_events, list_events
+from jobs.web.views import api, health, job, jobs, watchers
 
-async def healthz(_request: HttpRequest) -> HttpResponse:
-    """Stands in until the pages come."""
-    return HttpResponse("ok\n", content_type="text/plain")
+app_name = "jobs"
 
-
-urlpatterns = [path("healthz", healthz, name="healthz")]
+urlpatterns = [
+    path("", jobs.job_list, name="list"),
+    path("jobs/rows/", jobs.job_rows, name="rows"),
+    path("jobs/<str:uid>/", job.job_page, name="job"),
+    path("jobs/<str:uid>/header/", job.job_header, name="job-header"),
+    path("jobs/<str:uid>/tab/<slug:tab>/", job.job_tab, name="job-tab"),
+    path("jobs/<str:cluster>/<str:namespace>/<str:kind>/<str:name>/", job.named_job, name="named"),
+    path("watchers/", watchers.watchers, name="watchers"),
+    path("healthz", health.healthz, name="healthz"),
+    path("api/jobs/", api.jobs, name="api-jobs"),
+    path("api/jobs/events", list_events, name="list-events"),
+    path("api/jobs/<str:uid>/", api.job, name="api-job"),
+    path("api/jobs/<str:uid>/timeline/", api.job_timeline, name="api-timeline"),
+    path("api/jobs/<str:uid>/events", job_events, name="job-events"),
+    re_path(r"^api/(?P<path>.*)$", api.not_found),
+]

@@ -1,0 +1,30 @@
+"""Tags of the pages: times that the browser tells in the reader's zone, durations, ends of runs."""
+
+from django import template
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
+
+from jobs.web import formats
+
+register = template.Library()
+register.filter("duration", formats.duration)
+register.filter("exit_text", formats.exit_text)
+
+
+@register.simple_tag
+def when(epoch: float | None, form: str = "clock") -> SafeString | str:
+    """A ``<time>`` in UTC that the browser localises. Forms: ``clock``, ``exact`` (milliseconds), ``ago``, ``age``."""
+    moment = formats.utc(epoch) if epoch is not None else None
+    if moment is None:
+        return ""
+    if form == "exact":
+        text = f"{moment:%Y-%m-%d %H:%M:%S}.{moment.microsecond // 1000:03d} UTC"
+    else:
+        text = f"{moment:%Y-%m-%d %H:%M:%S} UTC"
+    return format_html('<time datetime="{}" data-form="{}">{}</time>', moment.isoformat(), form, text)
+
+
+@register.filter
+def bar(value: float) -> str:
+    """A coordinate of an SVG: two digits, never localised."""
+    return f"{value:.2f}"

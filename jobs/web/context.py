@@ -1,0 +1,59 @@
+"""What every page's frame needs."""
+
+import time
+from typing import Any
+
+from django.http import HttpRequest
+from django.utils.translation import gettext as _
+
+THEMES = ("system", "light", "dark")
+
+
+def frame(request: HttpRequest, page: str) -> dict[str, Any]:
+    """``page``: the part of the navigation that is current."""
+    theme = request.COOKIES.get("theme", "system")
+    return {
+        "page": page,
+        "now": time.time(),
+        "theme": theme if theme in THEMES else "system",
+        "theme_names": {"system": _("Theme: system"), "light": _("Theme: light"), "dark": _("Theme: dark")},
+        "messages_island": script_messages(),
+    }
+
+
+def script_messages() -> dict[str, str]:
+    """The strings that the scripts show (static/js/messages.js), by their English text."""
+    return {
+        "1 job changed, show": _("1 job changed, show"),
+        "{n} jobs changed, show": _("{n} jobs changed, show"),
+        "Many jobs changed, show": _("Many jobs changed, show"),
+        "{duration} ago": _("{duration} ago"),
+        "live": _("live"),
+        "reconnecting": _("reconnecting"),
+        "stale since {time}": _("stale since {time}"),
+        "delayed: the message broker does not answer": _("delayed: the message broker does not answer"),
+        "The timeline could not be loaded. The tables below hold the same.": _(
+            "The timeline could not be loaded. The tables below hold the same."
+        ),
+        "created": _("created"),
+        "running": _("running"),
+        "start took": _("start took"),
+        "ended": _("ended"),
+        "ran for": _("ran for"),
+        "exit code": _("exit code"),
+        "cause": _("cause"),
+        "restarts in place": _("restarts in place"),
+        "deleted": _("deleted"),
+        "node": _("node"),
+        "pod UID": _("pod UID"),
+        "from": _("from"),
+        "to": _("to"),
+        "still open": _("still open"),
+        "lasted": _("lasted"),
+        "reason": _("reason"),
+        "{n} of {m}": _("{n} of {m}"),
+        "no phase yet": _("no phase yet"),
+        "created at {time}": _("created at {time}"),
+        "ran {duration}": _("ran {duration}"),
+        "ended with {code}": _("ended with {code}"),
+    }

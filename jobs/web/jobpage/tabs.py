@@ -1,0 +1,235 @@
+"""The tabs below the timeline: each gives the rows of its table."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from jobs.domain.causes import last_code
+from jobs.domain.codes import documented_class, retried, signal_name
+from jobs.domain.report import flags, restart_policy
+from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
+from jobs.domain.totals import Numbers, proven_creations, replica_numbers
+from jobs.models import Observation, Restart
+from jobs.store.pages.job import EventRow
+from jobs.web.formats import chip_text
+from jobs.web.jobpage.header import replica_name
+
+RESTARTS_SHOWN = 200
+PODS_SHOWN = 500
+UNSEEN_BY_POLLING = 1.0  # seconds: what is shorter, `kubectl get` once a second may well not print
+
+
+@dataclass
+class RestartRow:
+    number: int
+    restart: Restart
+    replica: str
+    chip: str
+    signal: str
+    documented: str
+    actual: str
+    in_place: bool
+    lived: float | None
+    gap: float | None
+    shown_for: float | None
+    """Seconds for which the job's condition said Restarting; None where it never did."""
+
+
+def restart_rows(job: JobState, restarts: Sequence[Restart], end: float) -> list[RestartRow]:
+    """Newest first, at most RESTARTS_SHOWN. ``restarts``: newest first."""
+    counting = [restart for restart in restarts if restart.counts]
+    spans = [span for span in job.spans.get(RESTARTING_LANE, ()) if span.start is not None]
+    total = len(counting)
+    return [_restart_row(job, r, total - n, spans, end) for n, r in enumerate(counting[:RESTARTS_SHOWN])]
+
+
+def _restart_row(job: JobState, restart: Restart, number: int, spans: list[Span], end: float) -> RestartRow:
+    code = restart.exit_code
+    again = restart.running_again_at
+    return RestartRow(
+        number=number,
+        restart=restart,
+        replica=replica_name((restart.replica_type, restart.replica_index, restart.job_index)),
+        chip=chip_text(code, restart.cause_code == "oom"),
+        signal=(signal_name(code) or "") if code is not None else "",
+        documented=documented_class(code) if code is not None and code > 0 else "",
+        actual=_actual(restart),
+        in_place=restart.number > 0,
+        lived=_lived(job.pods.get(restart.pod_uid), restart),
+        gap=again - restart.at if again is not None and restart.at is not None else None,
+        shown_for=_shown_for(restart, spans, end),
+    )
+
+
+def _actual(restart: Restart) -> str:
+    if restart.number > 0:
+        return _("restarted in place")
+    if restart.exit_code is not None and restart.cause_code in ("exit", "oom", "start-error"):
+        return _("retried") if retried(restart.exit_code) else _("recreated all the same")
+    return _("recreated")
+
+
+def _lived(pod: Incarnation | None, restart: Restart) -> float | None:
+    """How long the run before this restart ran."""
+    if pod is None or restart.at is None:
+        return None
+    began = pod.running_at
+    for earlier in pod.in_place:
+        if (restart.number == 0 or earlier.number < restart.number) and earlier.running_at is not None:
+            began = earlier.running_at
+    return restart.at - began if began is not None and restart.at >= began else None
+
+
+def _shown_for(restart: Restart, spans: list[Span], end: float) -> float | None:
+    if restart.at is None:
+        return None
+    until = restart.running_again_at if restart.running_again_at is not None else end
+    for span in spans:
+        start, stop = span.start or 0.0, span.end if span.end is not None else end
+        if start <= until and stop >= restart.at:
+            return stop - start
+    return None
+
+
+@dataclass
+class ReplicaRow:
+    replica: Replica
+    name: str
+    policy: str
+    numbers: Numbers
+    flags: list[str]
+    last: str
+    last_code: int | None
+    now: str
+    node: str
+    newest_uid: str
+
+
+def replica_rows(job: JobState) -> list[ReplicaRow]:
+    """One row each, those that restarted most first."""
+    proven = proven_creations(job)
+    keys = sorted({**job.replicas, **dict.fromkeys(proven)})
+    rows = [_replica_row(job, job.replicas.get(key) or Replica(key), proven.get(key, 0)) for key in keys]
+    return sorted(rows, key=lambda row: -row.numbers.true)
+
+
+def _replica_row(job: JobState, replica: Replica, proven: int) -> ReplicaRow:
+    newest = replica.incarnations[-1] if replica.incarnations else None
+    ended = next((pod for pod in reversed(replica.incarnations) if pod.ends), None)
+    code = last_code(ended) if ended else None
+    oom = bool(ended and ended.ends[-1].reason == "OOMKilled")
+    return ReplicaRow(
+        replica=replica,
+        name=replica_name(replica.key),
+        policy=restart_policy(job, replica.key[0]) or "",
+        numbers=replica_numbers(job, replica, proven),
+        flags=flags(job, replica),
+        last=chip_text(code, oom) if ended else "",
+        last_code=code,
+        now=_now(newest),
+        node=newest.node or "" if newest else "",
+        newest_uid=newest.uid if newest else "",
+    )
+
+
+def _now(pod: Incarnation | None) -> str:
+    """What the newest pod does, in kubectl's words."""
+    if pod is None:
+        return _("not seen")
+    if pod.gone:
+        return _("deleted")
+    if pod.deleting_at is not None:
+        return "Terminating"
+    if pod.waiting_reason:
+        return pod.waiting_reason
+    if pod.unschedulable and pod.phase == "Pending":
+        return _("Pending, not schedulable")
+    return pod.phase or _("unknown")
+
+
+@dataclass
+class PhaseRow:
+    lane: str
+    value: str
+    start: float | None
+    end: float | None
+    seconds: float | None
+    reason: str
+    hidden: bool
+    """Too short for a poll to see."""
+
+
+def phase_rows(job: JobState, end: float) -> list[PhaseRow]:
+    """State and Restarting as the job's conditions said, oldest first."""
+    spans = [*job.spans.get(STATE_LANE, ()), *job.spans.get(RESTARTING_LANE, ())]
+    spans.sort(key=lambda span: (span.start is not None, span.start or 0.0))
+    # The state lane says Restarting, too, while the condition holds: shown once.
+    conditions = {(span.start, span.end) for span in spans if span.lane == RESTARTING_LANE}
+    rows = []
+    for span in spans:
+        if span.lane == STATE_LANE and span.value == "Restarting" and (span.start, span.end) in conditions:
+            continue
+        seconds = (span.end if span.end is not None else end) - span.start if span.start is not None else None
+        short = span.end is not None and seconds is not None and seconds < UNSEEN_BY_POLLING
+        reason = str(span.detail.get("reason") or span.detail.get("message") or "")
+        rows.append(PhaseRow(span.lane, span.value, span.start, span.end, seconds, reason, short))
+    return rows
+
+
+@dataclass
+class PodGroupRow:
+    span: Span
+    members: str
+    seconds: float | None
+
+
+def podgroup_rows(job: JobState, end: float) -> list[PodGroupRow]:
+    rows = []
+    for span in job.spans.get(PODGROUP_LANE, ()):
+        least = span.detail.get("min_member")
+        members = f"{span.detail.get('running') or 0}/{least}" if least else str(span.detail.get("running") or 0)
+        seconds = (span.end if span.end is not None else end) - span.start if span.start is not None else None
+        rows.append(PodGroupRow(span, members, seconds))
+    return rows
+
+
+def event_rows(events: Sequence[EventRow]) -> list[dict[str, Any]]:
+    """The facts of Events, with the moment of the last one; newest first."""
+    rows = []
+    for event in events:
+        facts = json.loads(event.facts)
+        rows.append({**facts, "at": facts.get("last_at") or facts.get("first_at") or event.observed_at})
+    return sorted(rows, key=lambda row: -row["at"])
+
+
+@dataclass
+class FactRow:
+    observation: Observation
+    facts: str
+
+
+def fact_rows(observations: Sequence[Observation]) -> list[FactRow]:
+    """Observations with their facts as indented JSON."""
+    return [FactRow(o, json.dumps(json.loads(o.facts), indent=1, ensure_ascii=False)) for o in observations]
+
+
+@dataclass
+class PodRow:
+    pod: Incarnation
+    replica: str
+    chip: str
+    code: int | None
+
+
+def pod_rows(job: JobState) -> tuple[list[PodRow], int]:
+    """The timeline as a table: incarnations by replica and age, at most PODS_SHOWN, and how many were left out."""
+    rows = []
+    for key in sorted(job.replicas):
+        for pod in job.replicas[key].incarnations:
+            code = last_code(pod)
+            chip = chip_text(code, pod.ends[-1].reason == "OOMKilled") if pod.ends else ""
+            rows.append(PodRow(pod, replica_name(key), chip, code))
+    return rows[:PODS_SHOWN], max(0, len(rows) - PODS_SHOWN)

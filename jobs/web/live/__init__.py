@@ -1,0 +1,1 @@
+"""Server-sent events: one hub per process reads what was written once, and fans it out to every open page."""

@@ -1,0 +1,159 @@
+"""The page of one job, its tabs and its header as fragments."""
+
+import time
+from typing import Any
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+from django.utils.http import urlencode
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from jobs.domain.state import JobState
+from jobs.models import Job, Restart
+from jobs.store.load import load_state
+from jobs.store.pages.changes import last_sequence
+from jobs.store.pages.job import job_by_uid, job_events, job_object, job_observations, job_restarts, jobs_of_name
+from jobs.web.context import frame
+from jobs.web.errors import error_page
+from jobs.web.jobpage import tabs
+from jobs.web.jobpage.header import header
+from jobs.web.rows import job_url
+from jobs.web.timeline import end_of
+
+TABS = ("restarts", "replicas", "phases", "podgroup", "events", "facts")
+
+
+@require_safe
+def job_page(request: HttpRequest, uid: str) -> HttpResponse:
+    """The permanent address of a job."""
+    seq = last_sequence()
+    row = job_by_uid(uid, request.GET.get("cluster", ""))
+    return _unknown(request) if row is None else _page(request, row, seq)
+
+
+@require_safe
+def named_job(request: HttpRequest, cluster: str, namespace: str, kind: str, name: str) -> HttpResponse:
+    """The newest job of a name."""
+    seq = last_sequence()
+    found = jobs_of_name(cluster, namespace, kind, name)
+    return _page(request, found[0], seq) if found else _unknown(request)
+
+
+@require_safe
+def job_tab(request: HttpRequest, uid: str, tab: str) -> HttpResponse:
+    """The tabs with one of them open, as a fragment."""
+    row = job_by_uid(uid, request.GET.get("cluster", ""))
+    if row is None or tab not in TABS:
+        return _unknown(request)
+    return render(request, "jobs/_tabs.html", _Parts(row).tab(request, tab))
+
+
+@require_safe
+def job_header(request: HttpRequest, uid: str) -> HttpResponse:
+    """The header, as a fragment."""
+    row = job_by_uid(uid, request.GET.get("cluster", ""))
+    return _unknown(request) if row is None else render(request, "jobs/_header.html", _Parts(row).header())
+
+
+def _unknown(request: HttpRequest) -> HttpResponse:
+    message = _("No such job is known. It may have been before this dashboard watched, or its history has expired.")
+    return error_page(request, 404, _("Unknown job"), message)
+
+
+def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
+    tab = request.GET.get("tab", "restarts")
+    parts = _Parts(row)
+    same_name = jobs_of_name(row.cluster.name, row.namespace, row.kind, row.name)
+    pods, more_pods = tabs.pod_rows(parts.job)
+    context = (
+        frame(request, "jobs")
+        | parts.header()
+        | parts.tab(request, tab if tab in TABS else "restarts")
+        | {
+            "seq": seq,
+            "earlier": [(job, job_url(job)) for job in same_name if (job.created_at or 0) < (row.created_at or 0)],
+            "newer": [(job, job_url(job)) for job in same_name if (job.created_at or 0) > (row.created_at or 0)],
+            "pods": pods,
+            "more_pods": more_pods,
+        }
+    )
+    return render(request, "jobs/job.html", context)
+
+
+class _Parts:
+    """The parts of the page that come from one loading of the job."""
+
+    def __init__(self, row: Job) -> None:
+        self.row = row
+        self.job: JobState = load_state(row.id)
+        self.job.cluster = row.cluster.name
+        self.restarts: list[Restart] = job_restarts(row.id)
+        self.now = time.time()
+        self.end = end_of(row, self.job, self.now)
+
+    def base(self) -> dict[str, Any]:
+        cluster = urlencode({"cluster": self.row.cluster.name})
+        addresses = {
+            "self_url": reverse("jobs:job", args=[self.row.uid]),
+            "header_url": reverse("jobs:job-header", args=[self.row.uid]),
+            "events_url": reverse("jobs:job-events", args=[self.row.uid]),
+            "timeline_url": reverse("jobs:api-timeline", args=[self.row.uid]),
+            "report_url": reverse("jobs:api-job", args=[self.row.uid]),
+        }
+        return {"job": self.row, "live": self.end is None} | {n: f"{a}?{cluster}" for n, a in addresses.items()}
+
+    def header(self) -> dict[str, Any]:
+        return self.base() | {"header": header(self.row, self.job, self.restarts, self.now, self.end)}
+
+    def tab(self, request: HttpRequest, tab: str) -> dict[str, Any]:
+        """Only the open tab's rows are worked out; the others' numbers come along."""
+        until = self.end if self.end is not None else self.now
+        context = self.base() | {"tab": tab, "tabs": self._tab_links(), "template": f"jobs/tabs/{tab}.html"}
+        if tab == "restarts":
+            rows = tabs.restart_rows(self.job, self.restarts, until)
+            context |= {"rows": rows, "older": max(0, sum(r.counts for r in self.restarts) - len(rows))}
+        elif tab == "replicas":
+            context["rows"] = tabs.replica_rows(self.job)
+        elif tab == "phases":
+            context["rows"] = tabs.phase_rows(self.job, until)
+        elif tab == "podgroup":
+            context |= {"rows": tabs.podgroup_rows(self.job, until), "podgroup": self.job.podgroup}
+        elif tab == "events":
+            context["rows"] = tabs.event_rows(job_events(self.row.id))
+        else:
+            context |= self._facts(request)
+        return context
+
+    def _facts(self, request: HttpRequest) -> dict[str, Any]:
+        uid = request.GET.get("object", "")[:64]
+        before = request.GET.get("before", "")
+        start = int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None
+        rows, older = job_observations(self.row.id, uid, start)
+        return {
+            "rows": tabs.fact_rows(rows),
+            "object": job_object(self.row.id, uid) if uid else None,
+            "object_uid": uid,
+            "older": older,
+        }
+
+    def _tab_links(self) -> list[tuple[str, str, int | None, str]]:
+        counts: dict[str, tuple[str, int | None]] = {
+            "restarts": (_("Restarts"), sum(restart.counts for restart in self.restarts)),
+            "replicas": (_("Replicas"), len(self.job.replicas)),
+            "phases": (_("Phases"), len(tabs.phase_rows(self.job, self.now))),
+            "podgroup": ("PodGroup", len(self.job.spans.get("podgroup", ()))),
+            "events": (_("Events"), None),
+            "facts": (_("Facts"), None),
+        }
+        cluster = self.row.cluster.name
+        return [
+            (
+                name,
+                title,
+                count,
+                reverse("jobs:job-tab", args=[self.row.uid, name]) + "?" + urlencode({"cluster": cluster}),
+            )
+            for name, (title, count) in counts.items()
+        ]

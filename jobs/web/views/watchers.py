@@ -1,0 +1,59 @@
+"""The watchers: what is watched, how well, and how to mend what is not."""
+
+import time
+from dataclasses import dataclass
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.utils.translation import gettext as _
+from django.views.decorators.http import require_safe
+
+from jobs.models import Stream
+from jobs.store.pages.watchers import WatchedCluster, watched_clusters
+from jobs.web.context import frame
+from jobs.web.timeline import cluster_is_live
+
+GOOD = ("watching", "listing", "replayed", "")
+MILD = ("not installed", "reconnecting", "throttled")  # heals by itself, or asks for nothing
+
+
+@dataclass
+class StreamView:
+    stream: Stream
+    tone: str
+    """good, waiting or bad; shown beside the word, which is what tells."""
+
+
+@dataclass
+class ClusterView:
+    watched: WatchedCluster
+    live: bool
+    ever_watched: bool
+    streams: list[StreamView]
+
+    @property
+    def troubled(self) -> int:
+        return sum(stream.tone == "bad" for stream in self.streams)
+
+
+@require_safe
+def watchers(request: HttpRequest) -> HttpResponse:
+    now = time.time()
+    clusters = [_view(watched, now) for watched in watched_clusters()]
+    template = "jobs/_watchers.html" if request.headers.get("HX-Request") else "jobs/watchers.html"
+    return render(request, template, frame(request, "watchers") | {"clusters": clusters, "title": _("Watchers")})
+
+
+def _view(watched: WatchedCluster, now: float) -> ClusterView:
+    return ClusterView(
+        watched=watched,
+        live=cluster_is_live(watched.cluster.observed_until, now),
+        ever_watched=bool(watched.lease and watched.lease.holder),
+        streams=[StreamView(stream, _tone(stream)) for stream in watched.streams],
+    )
+
+
+def _tone(stream: Stream) -> str:
+    if stream.state in GOOD:
+        return "good"
+    return "waiting" if stream.state in MILD else "bad"

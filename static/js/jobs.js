@@ -1,0 +1,68 @@
+// The job list, live: values change where they stand; what would move rows is announced, not done.
+
+import { Live } from "./live.js";
+import { t } from "./messages.js";
+
+const REFRESH = 1000; // milliseconds: chips and strips of changed rows are fetched at most this often
+
+const list = document.getElementById("jobs");
+const notice = document.getElementById("news");
+const changed = new Set(); // ids of rows to fetch
+const news = new Set(); // UIDs of jobs that are not where they belong
+let timer = null;
+
+const rowOf = (id) => document.getElementById(`job-${id}`);
+
+function change(job) {
+  const row = rowOf(job.id);
+  if (!row) {
+    announce(job);
+    return;
+  }
+  if (Number(row.dataset.seq) >= job.seq) return;
+  row.dataset.seq = String(job.seq);
+  if (job.restarted && row.previousElementSibling && list.dataset.sort === "recent") announce(job);
+  put(row, "true", `${job.at_least ? "≥ " : ""}${job.true}`);
+  put(row, "kubectl", job.kubectl);
+  put(row, "podgroup", job.podgroup);
+  changed.add(job.id);
+  timer ??= setTimeout(refresh, REFRESH);
+}
+
+function put(row, name, value) {
+  const cell = row.querySelector(`[data-value=${name}]`);
+  if (!cell || cell.textContent === String(value)) return;
+  cell.textContent = value;
+  cell.classList.remove("changed");
+  void cell.offsetWidth; // starts the animation anew
+  cell.classList.add("changed");
+}
+
+function announce(job) {
+  news.add(job.uid);
+  const text = news.size === 1 ? t("1 job changed, show") : t("{n} jobs changed, show", { n: news.size });
+  notice.textContent = text;
+  notice.hidden = false;
+}
+
+async function refresh() {
+  const ids = [...changed].slice(0, 50);
+  changed.clear();
+  const answer = await fetch(`${list.dataset.rows}?ids=${ids.join(",")}`).catch(() => null);
+  timer = changed.size ? setTimeout(refresh, REFRESH) : null;
+  if (!answer?.ok) return;
+  const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  for (const fresh of page.querySelectorAll("tr[data-seq]")) {
+    const row = document.getElementById(fresh.id);
+    if (!row || row.contains(document.activeElement)) continue;
+    row.replaceWith(document.adoptNode(fresh));
+    window.htmx?.process(fresh);
+    fresh.dispatchEvent(new CustomEvent("htmx:load", { bubbles: true, detail: { elt: fresh } }));
+  }
+}
+
+notice.addEventListener("click", () => location.assign(notice.dataset.href));
+new Live(list.dataset.events, Number(list.dataset.seq), {
+  change: (data) => data.jobs.forEach(change),
+  reload: () => location.reload(),
+});

@@ -1,0 +1,98 @@
+// The hover card: what is under the pointer, in words. Built of text nodes only; nothing of the cluster becomes markup.
+
+import { clock, duration, exitText, utc } from "../format.js";
+import { t } from "../messages.js";
+
+const EDGE = 8;
+
+export class Card {
+  constructor(element) {
+    this.element = element;
+    this.shown = null;
+  }
+
+  hide() {
+    this.element.hidden = true;
+    this.shown = null;
+  }
+
+  // `found` from hit.js; x and y in pixels of the timeline.
+  show(found, horizon, x, y) {
+    const key = found.pod ?? found.span;
+    if (this.shown !== key) {
+      this.element.replaceChildren(...(found.pod ? podCard(found.pod, horizon) : spanCard(found.span, horizon)));
+      this.shown = key;
+    }
+    this.element.hidden = false;
+    this.#place(x, y);
+  }
+
+  #place(x, y) {
+    const room = this.element.parentElement.getBoundingClientRect();
+    const own = this.element.getBoundingClientRect();
+    const left = x + 14 + own.width > room.width ? x - own.width - 14 : x + 14;
+    this.element.style.left = `${Math.max(EDGE, Math.min(left, room.width - own.width - EDGE))}px`;
+    this.element.style.top = `${y + 16}px`;
+  }
+}
+
+export function podCard(pod, horizon) {
+  const rows = [
+    [t("created"), when(pod.created)],
+    [t("running"), when(pod.running)],
+    [t("start took"), pod.running && pod.created ? duration(pod.running - pod.created) : ""],
+    [t("ended"), when(pod.ended)],
+    [t("ran for"), pod.running ? duration((pod.ended ?? horizon) - pod.running) : ""],
+    [t("exit code"), pod.ended && pod.code !== null && pod.code !== undefined ? exitText(pod.code, pod.reason) : ""],
+    [t("cause"), pod.cause],
+    [t("restarts in place"), pod.restarts ? String(pod.restarts) : ""],
+    [t("deleted"), when(pod.deleted)],
+    [t("node"), pod.node],
+    [t("pod UID"), pod.uid],
+  ];
+  return [title(pod.name), list(rows)];
+}
+
+export function spanCard(span, horizon) {
+  const rows = [
+    [t("from"), when(span.start)],
+    [t("to"), span.end === null ? t("still open") : when(span.end)],
+    [t("lasted"), duration((span.end ?? horizon) - span.start)],
+    [t("reason"), span.reason],
+    [t("running"), span.min_member ? t("{n} of {m}", { n: span.running ?? 0, m: span.min_member }) : ""],
+  ];
+  return [title(span.value || t("no phase yet")), list(rows)];
+}
+
+function when(epoch) {
+  if (epoch === null || epoch === undefined) return "";
+  const element = document.createElement("span");
+  element.textContent = clock(epoch, { digits: 3 });
+  element.title = utc(epoch);
+  return element;
+}
+
+function title(text) {
+  const element = document.createElement("strong");
+  element.append(bdi(text));
+  return element;
+}
+
+function list(rows) {
+  const element = document.createElement("dl");
+  for (const [name, value] of rows) {
+    if (value === "" || value === null || value === undefined) continue;
+    const term = document.createElement("dt");
+    term.textContent = name;
+    const detail = document.createElement("dd");
+    detail.append(typeof value === "string" ? bdi(value) : value);
+    element.append(term, detail);
+  }
+  return element;
+}
+
+function bdi(text) {
+  const element = document.createElement("bdi");
+  element.textContent = text;
+  return element;
+}

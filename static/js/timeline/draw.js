@@ -1,0 +1,318 @@
+// The one drawer: puts a view on a canvas and knows nothing of where it comes from. Everything is drawn in CSS pixels.
+
+import { duration, isolate } from "../format.js";
+import { AXIS, MIN_RESTARTING, box, caps, spread, visible } from "./layout.js";
+import { ends, segments } from "./segments.js";
+import { secondsPerPixel, toX } from "./scale.js";
+import { ticks } from "./ticks.js";
+
+const RADIUS = 3;
+const SMALL = 11;
+
+// view: {scale, origin, horizon, now, live, rows, pods, restarts, lanes, bands, unobserved, scroll, width, height,
+//        gutter, selected, hovered, palette, hatch, words}
+export function draw(pen, view) {
+  pen.clearRect(0, 0, view.width, view.height);
+  pen.textBaseline = "middle";
+  const axis = ticks({ ...view.scale, secondsPerPixel: secondsPerPixel(view.scale), origin: view.origin });
+  grid(pen, view, axis);
+  inPlot(pen, view, () => {
+    for (const band of view.bands) drawBand(pen, view, band);
+    const [first, last] = visible(view.rows, view.scroll, view.scroll + view.height - AXIS);
+    for (const row of view.rows.slice(first, last)) drawRow(pen, view, row);
+    for (const gap of view.unobserved) drawGap(pen, view, gap);
+    drawNow(pen, view);
+  });
+  drawGutter(pen, view);
+  drawAxis(pen, view, axis);
+}
+
+const yOf = (view, row) => AXIS + row.top - view.scroll;
+
+function inPlot(pen, view, body) {
+  pen.save();
+  pen.beginPath();
+  pen.rect(view.gutter, AXIS, view.width - view.gutter, view.height - AXIS);
+  pen.clip();
+  body();
+  pen.restore();
+}
+
+function grid(pen, view, axis) {
+  pen.fillStyle = view.palette.line;
+  for (const tick of axis) {
+    const x = Math.round(toX(view.scale, tick.time));
+    if (x >= view.gutter) pen.fillRect(x, AXIS, 1, view.height - AXIS);
+  }
+}
+
+function drawAxis(pen, view, axis) {
+  pen.fillStyle = view.palette.surface;
+  pen.fillRect(0, 0, view.width, AXIS);
+  font(pen, view, SMALL);
+  pen.fillStyle = view.palette.muted;
+  pen.textAlign = "center";
+  const places = axis.map((tick) => toX(view.scale, tick.time));
+  const widths = axis.map((tick) => pen.measureText(tick.label).width);
+  for (const index of spread(places, widths)) {
+    const half = widths[index] / 2;
+    if (places[index] < view.gutter - 1 || places[index] + half > view.width + half) continue;
+    pen.fillText(axis[index].label, Math.min(places[index], view.width - half - 2), AXIS / 2);
+  }
+  pen.textAlign = "left";
+}
+
+function drawGutter(pen, view) {
+  const [first, last] = visible(view.rows, view.scroll, view.scroll + view.height - AXIS);
+  pen.save();
+  pen.beginPath();
+  pen.rect(0, AXIS, view.width, view.height - AXIS);
+  pen.clip();
+  for (const row of view.rows.slice(first, last)) drawLabel(pen, view, row);
+  pen.restore();
+}
+
+function drawLabel(pen, view, row) {
+  const middle = yOf(view, row) + row.height / 2;
+  const { palette } = view;
+  font(pen, view, row.kind === "group" ? 12 : 13, row.kind === "group" ? 600 : 400);
+  pen.fillStyle = row.kind === "group" ? palette.muted : palette.ink;
+  const chosen = row.kind === "replica" && view.selected?.replica === row.key;
+  if (chosen) {
+    pen.fillStyle = palette.accent;
+    pen.fillRect(0, yOf(view, row), 3, row.height);
+  }
+  const room = view.gutter - (row.kind === "replica" ? 46 : 16);
+  pen.fillText(shorten(pen, labelOf(view, row), room), chosen ? 8 : 2, middle);
+  if (row.kind !== "replica") return;
+  const { replica } = row;
+  font(pen, view, 14, 700);
+  pen.fillStyle = replica.true ? palette["restarting-text"] : palette.muted;
+  pen.textAlign = "right";
+  pen.fillText(`${replica.at_least ? "≥ " : ""}${replica.true}`, view.gutter - 16, middle);
+  pen.textAlign = "left";
+}
+
+function labelOf(view, row) {
+  if (row.kind === "state") return isolate(view.kind);
+  if (row.kind === "podgroup") return "PodGroup";
+  if (row.kind === "group") return `${isolate(row.type)} · ${row.count}`;
+  const { type, index, job_index: jobIndex } = row.replica;
+  return `${isolate(type)} ${jobIndex ? `${jobIndex}/` : ""}${index}`;
+}
+
+function shorten(pen, text, room) {
+  if (pen.measureText(text).width <= room) return text;
+  let length = text.length;
+  while (length > 1 && pen.measureText(`${text.slice(0, length)}…`).width > room) length -= 1;
+  return `${text.slice(0, length)}…`;
+}
+
+function drawRow(pen, view, row) {
+  if (row.kind === "state") drawStateLane(pen, view, row);
+  else if (row.kind === "podgroup") drawPodGroup(pen, view, row);
+  else if (row.kind === "replica") drawReplica(pen, view, row);
+}
+
+const STATE_FILLS = { Running: "running-lane", Succeeded: "completed", Failed: "failed", Restarting: "running-lane" };
+
+function drawStateLane(pen, view, row) {
+  const top = yOf(view, row);
+  for (const span of view.lanes.state) {
+    const area = box(view.scale, span.start ?? view.origin, span.end ?? view.horizon);
+    if (!area) continue;
+    const fill = STATE_FILLS[span.value];
+    rounded(pen, area.left, top, area.width, row.height);
+    if (fill) fillWith(pen, view.palette[fill]);
+    else strokeWith(pen, view.palette.pending);
+    inside(pen, view, span.value, area, top, row.height, span.value === "Failed" ? view.palette["failed-ink"] : view.palette.muted);
+  }
+  drawRestarting(pen, view, row, top);
+}
+
+// Restarting: amber, at least three pixels wide, with a marker above and its true length where there is room.
+function drawRestarting(pen, view, row, top) {
+  font(pen, view, SMALL);
+  const boxes = [];
+  for (const span of view.lanes.restarting) {
+    const end = span.end ?? view.horizon;
+    const area = span.start === null ? null : box(view.scale, span.start, end, MIN_RESTARTING);
+    if (area) boxes.push({ ...area, text: `${duration(end - span.start)}${span.end === null ? "…" : ""}` });
+  }
+  for (const area of boxes) {
+    rounded(pen, area.left, top - 1, area.width, row.height + 2, 2);
+    fillWith(pen, view.palette.restarting);
+    marker(pen, view, area.left + Math.min(area.width, view.width - area.left) / 2, top - 3);
+  }
+  const middles = boxes.map((area) => area.left + area.width / 2);
+  const widths = boxes.map((area) => pen.measureText(area.text).width);
+  pen.fillStyle = view.palette["restarting-text"];
+  for (const index of spread(middles, widths)) {
+    const x = Math.max(view.gutter, Math.min(middles[index] - widths[index] / 2, view.width - widths[index] - 2));
+    pen.fillText(boxes[index].text, x, top - 13);
+  }
+}
+
+function marker(pen, view, x, y) {
+  pen.beginPath();
+  pen.moveTo(x - 4, y - 5);
+  pen.lineTo(x + 4, y - 5);
+  pen.lineTo(x, y + 1);
+  pen.closePath();
+  fillWith(pen, view.palette.restarting);
+}
+
+function drawPodGroup(pen, view, row) {
+  const top = yOf(view, row);
+  font(pen, view, SMALL);
+  for (const span of view.lanes.podgroup) {
+    const area = box(view.scale, span.start ?? view.origin, span.end ?? view.horizon);
+    if (!area) continue;
+    rounded(pen, area.left, top, Math.max(area.width - 1, 0.5), row.height, 2);
+    const pending = span.value === "" || span.value === "Pending";
+    if (pending) strokeWith(pen, view.palette.pending);
+    else fillWith(pen, view.palette.group);
+    const count = span.min_member ? `${span.running ?? 0}/${span.min_member}` : "";
+    const phase = span.value || view.words.noPhase;
+    const ink = view.palette.ink;
+    const both = count ? `${phase} ${count}` : phase;
+    if (!inside(pen, view, both, area, top, row.height, ink)) inside(pen, view, count, area, top, row.height, ink);
+  }
+}
+
+function drawReplica(pen, view, row) {
+  for (const pod of view.pods.get(row.key) ?? []) drawPod(pen, view, row, pod);
+}
+
+function drawPod(pen, view, row, pod) {
+  const top = yOf(view, row);
+  const inPlace = (view.restarts.get(pod.uid) ?? []).filter((restart) => restart.number > 0);
+  const begun = pod.created ?? pod.running ?? pod.ended;
+  const whole = box(view.scale, begun ?? view.horizon, pod.deleted ?? view.horizon, 1);
+  if (!whole) return;
+  for (const segment of segments(pod, inPlace, view.horizon)) drawSegment(pen, view, segment, top, row.height);
+  drawEnds(pen, view, ends(pod, inPlace), toX(view.scale, begun), top, row.height);
+  const lit = view.selected?.uid === pod.uid || view.hovered === pod.uid;
+  if (!lit) return;
+  rounded(pen, whole.left - 1, top - 2, whole.width + 2, row.height + 4, RADIUS + 1);
+  strokeWith(pen, view.palette.accent, 2);
+}
+
+function drawSegment(pen, view, { kind, start, end }, top, height) {
+  const area = box(view.scale, start, end);
+  if (!area) return;
+  const { palette } = view;
+  if (kind === "pending" || kind === "waiting") {
+    rounded(pen, area.left + 0.5, top + 0.5, Math.max(area.width - 1, 0.5), height - 1);
+    fillWith(pen, palette.surface);
+    strokeWith(pen, palette.pending);
+    return;
+  }
+  rounded(pen, area.left, top, Math.max(area.width, 1), height);
+  if (kind === "running") fillWith(pen, palette.running);
+  else if (kind === "completed") fillWith(pen, palette.completed);
+  else if (kind === "terminating") {
+    fillWith(pen, palette.terminating);
+    dotted(pen, palette.running);
+  } else {
+    fillWith(pen, palette.surface);
+    dotted(pen, palette.failed);
+  }
+}
+
+function drawEnds(pen, view, marks, from, top, height) {
+  font(pen, view, 12, 700);
+  const failed = marks.filter((mark) => mark.failed || mark.inPlace);
+  for (const mark of failed) mark.text = capText(mark);
+  for (const cap of caps(failed, from, view.scale, (text) => pen.measureText(text).width)) {
+    drawCap(pen, view, cap, top, height);
+  }
+  for (const mark of marks) if (!mark.failed && !mark.inPlace) tickMark(pen, view, toX(view.scale, mark.at) + 10, top + height / 2);
+}
+
+function capText(mark) {
+  const code = mark.code === null ? "" : String(mark.code);
+  const more = mark.reason && !["Error", "Completed"].includes(mark.reason) ? mark.reason : "";
+  return `${mark.inPlace ? "↻ " : ""}${[code, more].filter(Boolean).join(" ") || "?"}`;
+}
+
+function drawCap(pen, view, { left, width, text, mark }, top, height) {
+  if (left > view.width || left + width < view.gutter) return;
+  const { palette } = view;
+  const calm = !mark.failed || mark.soft; // an exit 0 in place, or an end that was asked for: outlined, not alarming
+  rounded(pen, left, top, width, height, Math.min(RADIUS, width / 2));
+  fillWith(pen, calm ? palette.surface : palette.failed);
+  if (calm) strokeWith(pen, mark.failed ? palette.failed : palette["restarting-text"]);
+  if (!text) return;
+  pen.fillStyle = calm ? palette.ink : palette["failed-ink"];
+  pen.textAlign = "center";
+  pen.fillText(text, left + width / 2, top + height / 2 + 0.5);
+  pen.textAlign = "left";
+}
+
+function tickMark(pen, view, x, y) {
+  pen.beginPath();
+  pen.moveTo(x - 4, y);
+  pen.lineTo(x - 1, y + 3.5);
+  pen.lineTo(x + 4.5, y - 4);
+  strokeWith(pen, view.palette.ink, 1.8);
+}
+
+function drawBand(pen, view, band) {
+  const area = box(view.scale, band.start, band.end ?? view.horizon, 1);
+  if (!area) return;
+  pen.fillStyle = view.palette.band;
+  pen.fillRect(area.left, AXIS, area.width, view.height - AXIS);
+}
+
+function drawGap(pen, view, gap) {
+  const area = box(view.scale, gap.start ?? view.origin, gap.end ?? view.horizon, 2);
+  if (!area) return;
+  pen.fillStyle = view.hatch;
+  pen.fillRect(area.left, AXIS, area.width, view.height - AXIS);
+}
+
+function drawNow(pen, view) {
+  if (!view.live) return;
+  const x = Math.round(toX(view.scale, view.now));
+  pen.fillStyle = view.palette.now;
+  pen.fillRect(x, AXIS, 1, view.height - AXIS);
+}
+
+// Text inside a box, where it fits; true if it did.
+function inside(pen, view, text, area, top, height, colour) {
+  if (!text) return false;
+  font(pen, view, SMALL);
+  const left = Math.max(area.left, view.gutter) + 6;
+  const right = Math.min(area.right, view.width) - 4;
+  if (pen.measureText(text).width > right - left) return false;
+  pen.fillStyle = colour;
+  pen.fillText(text, left, top + height / 2 + 0.5);
+  return true;
+}
+
+function font(pen, view, size, weight = 400) {
+  pen.font = `${weight} ${size}px ${view.palette.font}`;
+}
+
+function rounded(pen, x, y, width, height, radius = RADIUS) {
+  pen.beginPath();
+  pen.roundRect(x, y, Math.max(width, 0), height, Math.min(radius, Math.max(width, 0) / 2));
+}
+
+function fillWith(pen, colour) {
+  pen.fillStyle = colour;
+  pen.fill();
+}
+
+function strokeWith(pen, colour, width = 1) {
+  pen.strokeStyle = colour;
+  pen.lineWidth = width;
+  pen.stroke();
+}
+
+function dotted(pen, colour) {
+  pen.setLineDash([2, 2]);
+  strokeWith(pen, colour);
+  pen.setLineDash([]);
+}

@@ -1,0 +1,115 @@
+// Where rows, bars and end caps lie. Pure: pixels and times in, boxes out.
+
+import { toX } from "./scale.js";
+
+export const AXIS = 26;
+const MARKERS = 18; // room above the state lane for the lengths of Restarting
+const HEIGHTS = { state: 22, podgroup: 20, group: 22, replica: 26 };
+const GAP = 9;
+export const MIN_RESTARTING = 3; // pixels, however short
+const GROUP_FROM = 13; // replicas from which types get a heading
+
+// Rows from the top: the two job lanes, then the replicas by type. `top` is the row's own upper edge.
+export function rows(model) {
+  const result = [];
+  let top = MARKERS;
+  const add = (row) => {
+    result.push({ ...row, top, height: HEIGHTS[row.kind] });
+    top += HEIGHTS[row.kind] + GAP;
+  };
+  add({ kind: "state" });
+  add({ kind: "podgroup" });
+  top += GAP;
+  const headings = model.replicas.size >= GROUP_FROM;
+  for (const [type, replicas] of byType(model)) {
+    if (headings) add({ kind: "group", type, count: replicas.length });
+    for (const replica of replicas) add({ kind: "replica", key: replica.key, replica });
+  }
+  return { rows: result, height: top + 4 };
+}
+
+// Types in the order in which the server names them, replicas by index.
+export function byType(model) {
+  const types = new Map();
+  for (const replica of model.replicas.values()) {
+    if (!types.has(replica.type)) types.set(replica.type, []);
+    types.get(replica.type).push(replica);
+  }
+  for (const list of types.values()) list.sort((a, b) => a.job_index - b.job_index || a.index - b.index);
+  return types;
+}
+
+// The rows between two heights, by binary search: [first, last).
+export function visible(all, top, bottom) {
+  return [search(all, (row) => row.top + row.height >= top), search(all, (row) => row.top > bottom)];
+}
+
+function search(all, holds) {
+  let low = 0;
+  let high = all.length;
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if (holds(all[middle])) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+export function rowAt(all, y) {
+  const first = search(all, (row) => row.top + row.height + GAP / 2 >= y);
+  const row = all[first];
+  return row && y >= row.top - GAP / 2 ? row : null;
+}
+
+// Pixels of an interval, cut to the plot; null where it is outside. `least`: it is never narrower.
+export function box(scale, start, end, least = 0) {
+  let left = toX(scale, start);
+  let right = toX(scale, end);
+  if (right - left < least) right = left + least;
+  const edge = scale.left + scale.width;
+  if (right < scale.left || left > edge) return null;
+  left = Math.max(left, scale.left - 4);
+  right = Math.min(right, edge + 4);
+  return { left, right, width: right - left };
+}
+
+// End caps from left to right. A cap stands inside the end of its bar, with its text where there is room since the bar's
+// start or the cap before, else as a narrow edge: [{left, width, text | "", end}]. `measure(text)` gives pixels.
+export function caps(marks, from, scale, measure, padding = 6) {
+  const result = [];
+  let free = from;
+  for (const mark of marks) {
+    const right = toX(scale, mark.at);
+    const full = measure(mark.text) + 2 * padding;
+    const fits = right - free >= full;
+    const width = fits ? full : Math.max(3, Math.min(5, right - free));
+    result.push({ left: right - width, width, text: fits ? mark.text : "", mark });
+    free = right + 1;
+  }
+  return result;
+}
+
+// Labels that would touch the one before are left out: indexes of those that stay.
+export function spread(positions, widths, gap = 6) {
+  const kept = [];
+  let free = -Infinity;
+  positions.forEach((x, index) => {
+    const left = x - widths[index] / 2;
+    if (left < free) return;
+    kept.push(index);
+    free = x + widths[index] / 2 + gap;
+  });
+  return kept;
+}
+
+// Overlapping intervals as one, so that the colour of bands does not add up. An open end is `until`.
+export function united(bands, until) {
+  const sorted = bands.map((band) => ({ start: band.start, end: band.end ?? until })).sort((a, b) => a.start - b.start);
+  const result = [];
+  for (const band of sorted) {
+    const last = result[result.length - 1];
+    if (last && band.start <= last.end) last.end = Math.max(last.end, band.end);
+    else result.push({ ...band });
+  }
+  return result;
+}
