@@ -57,6 +57,7 @@ class _Follower:
 
     def run(self) -> Iterator[Message]:
         while not self._stop.is_set():
+            self._forget_aged_version()
             try:
                 if self._version is None and not self._streaming_lists:
                     yield from self._tracked(list_pages(self._endpoint))
@@ -100,7 +101,6 @@ class _Follower:
         if not heard and lasted < self._timing.shortest_watch and not self._stop.is_set():
             raise Failure(Kind.CUT, f"The cluster ends the watch of {self._stream.key} at once; it is opened again.")
         self._fruitless = 0
-        self._forget_aged_version()
 
     def _watch_messages(self) -> Iterator[Message]:
         timing = self._timing
