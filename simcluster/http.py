@@ -14,7 +14,7 @@ from starlette.responses import PlainTextResponse, Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from simcluster import encoding, errors, listing, selectors, writes
+from simcluster import encoding, errors, listing, openapi, selectors, writes
 from simcluster.control import Control
 from simcluster.discovery import AGGREGATED_TYPE, VERSION, Discovery
 from simcluster.errors import ApiError
@@ -90,6 +90,10 @@ class ApiServer:
                 return _json(200, VERSION, pretty=True)
             case ["api" | "apis" as root] if _wants_aggregated(request):
                 return _json(200, discovery.aggregated(core=root == "api"), media_type=AGGREGATED_TYPE)
+            case ["openapi", "v3"]:
+                document = openapi.index(self.options.missing)
+            case ["openapi", "v3", *path]:
+                document = openapi.document("/".join(path), self.options.missing)
             case ["api"]:
                 document = discovery.api_versions(request.url.netloc)
             case ["apis"]:

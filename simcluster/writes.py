@@ -99,7 +99,8 @@ def evict(store: Store, target: Target, query: Query, body: bytes) -> Obj:
             "message": "Eviction API: evicting",
         }
         status = pod.get("status") or {}
-        others = [item for item in status.get("conditions") or [] if item.get("type") != condition["type"]]
+        conditions = [item for item in status.get("conditions") or [] if isinstance(item, dict)]
+        others = [item for item in conditions if item.get("type") != condition["type"]]
         store.update(PODS, {**pod, "status": {**status, "conditions": [*others, condition]}}, "status")
         store.delete(PODS, target.namespace, target.name, grace if isinstance(grace, int) else None)
     return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}

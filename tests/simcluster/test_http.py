@@ -11,6 +11,7 @@ from tests.simcluster.simserver import SimServer, pod, tfjob
 
 JOBS = "/apis/kubeflow.org/v1/namespaces/wire/tfjobs"
 ALL_PODS = "/api/v1/pods"
+MERGE = "application/merge-patch+json"
 
 
 def fill(server: SimServer, count: int, namespace: str = "wire") -> None:
@@ -116,6 +117,26 @@ def test_hostile_bodies(shared_server: SimServer, body: bytes) -> None:
         answer = shared_server.request(method, path, body, content_type)
         assert answer.status in (400, 404), answer.body
         assert answer.json()["kind"] == "Status"
+
+
+def test_deeply_nested_objects_are_refused_or_served(server: SimServer) -> None:
+    for depth in (100, 500, 900, 950, 990, 1000, 1500):
+        spec = f'{{"tfReplicaSpecs": {{}}, "x": {"[" * depth}{"]" * depth}}}'
+        body = f'{{"metadata": {{"name": "d{depth}"}}, "spec": {spec}}}'
+        created = server.request("POST", JOBS, body.encode())
+        assert created.status in (201, 400), created.body
+        merge = server.request("PATCH", f"{JOBS}/d100", body.replace("d" + str(depth), "d100").encode(), MERGE)
+        assert merge.status in (200, 400), merge.body
+    assert server.get(JOBS).status == 200
+    assert server.events(f"{JOBS}?watch=1&timeoutSeconds=1")
+
+
+def test_kubectl_learns_that_the_server_validates(server: SimServer) -> None:
+    path = server.get("/openapi/v3").json()["paths"]["apis/kubeflow.org/v1"]["serverRelativeURL"]
+    patch = server.get(path).json()["paths"]["/apis/kubeflow.org/v1/namespaces/{namespace}/tfjobs/{name}"]["patch"]
+    assert patch["x-kubernetes-group-version-kind"] == {"group": "kubeflow.org", "version": "v1", "kind": "TFJob"}
+    assert "fieldValidation" in [parameter["name"] for parameter in patch["parameters"]]
+    assert server.get("/openapi/v3/apis/example.com/v1").status == 404
 
 
 def test_too_large_a_body(server: SimServer) -> None:
