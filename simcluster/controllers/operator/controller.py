@@ -10,6 +10,7 @@ from simcluster.clock import Clock, Timer
 from simcluster.controllers.delays import CONTROLLER_RETRY_BASE, CONTROLLER_RETRY_MAX, NOTICE
 from simcluster.controllers.operator.job import Job, Reconciliation
 from simcluster.controllers.operator.kinds import KINDS, JobKind
+from simcluster.controllers.operator.limiter import RateLimiter
 from simcluster.controllers.operator.reconcile import reconcile, seconds_to_deadline, seconds_to_live
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.errors import ApiError
@@ -28,8 +29,10 @@ class TrainingOperator:
     def __init__(self, store: Store, clock: Clock, rng: random.Random, uses_gang: bool = True) -> None:
         self._store = store
         self._owned = OwnedIndex()
+        limiter = RateLimiter(clock)
         self.controllers = {
-            kind.name: JobController(kind, store, clock, rng, uses_gang=uses_gang, owned=self._owned) for kind in KINDS
+            kind.name: JobController(kind, store, clock, rng, uses_gang=uses_gang, owned=self._owned, limiter=limiter)
+            for kind in KINDS
         }
         self._unsubscribe: Callable[[], None] | None = None
 
@@ -95,9 +98,10 @@ class JobController:
         *,
         uses_gang: bool,
         owned: OwnedIndex,
+        limiter: RateLimiter,
     ) -> None:
         self.kind = kind
-        self._owned = owned
+        self._owned, self._limiter = owned, limiter
         self._store, self._clock, self._rng = store, clock, rng
         self._uses_gang = uses_gang
         self._recorder = EventRecorder(store, clock, rng, kind.controller_name)
@@ -154,7 +158,7 @@ class JobController:
         except ApiError:
             self._retry(key)
         else:
-            self._clock.call_later(pause, self._step, key, work, steps)
+            self._clock.call_later(pause + self._limiter.reserve(), self._step, key, work, steps)
             return
         self._busy = False
         self._work_on()

@@ -1,0 +1,234 @@
+"""A simulated cluster under a clock that the test drives, and how to read what a watcher of any cluster saw."""
+
+import gzip
+import json
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from simcluster.clock import ManualClock
+from simcluster.cluster import Cluster
+from simcluster.controllers.kubelet import NodeSpec
+from simcluster.resources import (
+    EVENTS,
+    PODS,
+    PYTORCHJOBS,
+    SERVICES,
+    TFJOBS,
+    VOLCANO_PODGROUPS,
+    Resource,
+)
+
+Obj = dict[str, Any]
+RECORDINGS = Path(__file__).parents[1] / "data" / "recordings"
+JOBS = ("tfjobs.kubeflow.org", "pytorchjobs.kubeflow.org")
+PODGROUPS = "podgroups.scheduling.volcano.sh"
+_SEEN = (PODS, EVENTS, SERVICES, TFJOBS, PYTORCHJOBS, VOLCANO_PODGROUPS)
+
+
+@dataclass(frozen=True)
+class Line:
+    """One watch line: when it was received (seconds), of which resource, and the object."""
+
+    at: float
+    resource: str
+    type: str
+    object: Obj = field(repr=False)
+
+    @property
+    def name(self) -> str:
+        return str(self.object["metadata"]["name"])
+
+    @property
+    def uid(self) -> str:
+        return str(self.object["metadata"]["uid"])
+
+    @property
+    def phase(self) -> str:
+        return str((self.object.get("status") or {}).get("phase") or "")
+
+
+class Simulation:
+    def __init__(self, seed: int = 1, nodes: tuple[NodeSpec, ...] = (NodeSpec(),), **options: Any) -> None:
+        self.clock = ManualClock()
+        self.cluster = Cluster(self.clock, seed, nodes=nodes, **options)
+        self.store = self.cluster.store
+        self.lines: list[Line] = []
+        self.store.subscribe(self._note)
+
+    def _note(self, kind: str, resource: Resource, obj: Obj, old: Obj | None) -> None:
+        if resource in _SEEN:
+            self.lines.append(Line(self.clock.now(), resource.qualified, kind, obj))
+
+    def run(self, seconds: float) -> None:
+        self.clock.advance(seconds)
+
+    def run_until(self, condition: Callable[[], object], at_most: float = 120.0) -> None:
+        """Advances in small steps until the condition holds; fails the test when that takes too long."""
+        end = self.clock.now() + at_most
+        while not condition():
+            assert self.clock.now() < end, f"not so within {at_most} s"
+            self.clock.advance(0.05)
+
+    def pod(self, name: str, namespace: str = "default") -> Obj | None:
+        return self.store.find(PODS, namespace, name)
+
+    def pods(self, namespace: str | None = None) -> list[str]:
+        return [pod["metadata"]["name"] for pod in self.store.list(PODS, namespace)]
+
+    def job(self, name: str = "tftest", namespace: str = "default", resource: Resource = TFJOBS) -> Obj:
+        return self.store.get(resource, namespace, name)
+
+    def conditions(self, name: str = "tftest", namespace: str = "default", resource: Resource = TFJOBS) -> list[str]:
+        return conditions_of(self.job(name, namespace, resource))
+
+    def podgroup(self, name: str = "tftest", namespace: str = "default") -> Obj | None:
+        return self.store.find(VOLCANO_PODGROUPS, namespace, name)
+
+    def events(self, kind: str, reason: str = "") -> list[Obj]:
+        """The Events about objects of a kind as they stand, by reason."""
+        return [
+            event
+            for event in self.store.list(EVENTS)
+            if event["involvedObject"]["kind"] == kind and reason in ("", event["reason"])
+        ]
+
+
+def conditions_of(job: Obj) -> list[str]:
+    return [f"{each['type']}={each['status']}" for each in (job.get("status") or {}).get("conditions") or []]
+
+
+def recorded(scenario: str) -> list[Line]:
+    """A recording without its bookmarks."""
+    lines = []
+    with gzip.open(RECORDINGS / scenario / "watch.jsonl.gz", "rt") as file:
+        for text in file:
+            line = json.loads(text)
+            if line["type"] != "BOOKMARK":
+                line["object"]["metadata"].pop("managedFields", None)
+                lines.append(Line(line["received_at"], line["resource"], line["type"], line["object"]))
+    return lines
+
+
+def truth(scenario: str) -> Obj:
+    """What the audit log says of the scenario's only job."""
+    (job,) = json.loads((RECORDINGS / scenario / "truth.json").read_text())["jobs"]
+    return dict(job)
+
+
+def collapsed(values: Iterable[Any]) -> list[Any]:
+    """Without immediate repetitions."""
+    found: list[Any] = []
+    for value in values:
+        if not found or found[-1] != value:
+            found.append(value)
+    return found
+
+
+def of_jobs(lines: list[Line]) -> list[Line]:
+    return [line for line in lines if line.resource in JOBS]
+
+
+def condition_history(lines: list[Line]) -> list[list[str]]:
+    """The job's conditions, one entry for each change of types, statuses or order."""
+    return collapsed(conditions_of(line.object) for line in of_jobs(lines))
+
+
+def replica_counts(line: Line) -> dict[str, dict[str, int]]:
+    """replicaStatuses without selectors."""
+    statuses = (line.object.get("status") or {}).get("replicaStatuses") or {}
+    return {
+        kind: {key: value for key, value in counts.items() if key != "selector"} for kind, counts in statuses.items()
+    }
+
+
+def podgroup_phases(lines: list[Line]) -> list[str]:
+    return collapsed(line.phase for line in lines if line.resource == PODGROUPS)
+
+
+def pod_lives(lines: list[Line], name: str) -> list[list[Line]]:
+    """The lines of each pod that bore the name, in order of creation."""
+    lives: dict[str, list[Line]] = {}
+    for line in lines:
+        if line.resource == "pods" and line.name == name:
+            lives.setdefault(line.uid, []).append(line)
+    return list(lives.values())
+
+
+def told(line: Line) -> str:
+    """A pod's line in words: type, phase, conditions with their reasons, containers, deletion."""
+    pod, status = line.object, line.object.get("status") or {}
+    conditions = [
+        f"{each['type']}={each['status']}{':' + each['reason'] if each.get('reason') else ''}"
+        for each in status.get("conditions") or []
+    ]
+    containers = [
+        _container_told(each)
+        for each in [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    ]
+    words = [line.type, line.phase, *conditions, *containers]
+    if "deletionTimestamp" in pod["metadata"]:
+        words.append(f"deleting/{pod['metadata']['deletionGracePeriodSeconds']}")
+    words.append("bound" if pod["spec"].get("nodeName") else "unbound")
+    return " ".join(words)
+
+
+def _container_told(status: Obj) -> str:
+    (kind, detail), *_ = status["state"].items()
+    last = (status["lastState"].get("terminated") or {}).get("exitCode")
+    return (
+        f"[{status['name']} {kind} {detail.get('reason', '')} {detail.get('exitCode', '')} rc={status['restartCount']} "
+        f"ready={status['ready']} started={status['started']} last={last}]"
+    )
+
+
+def life_told(life: list[Line]) -> list[str]:
+    """One pod's lines in words. The kubelet's late write that only empties status.resources is left out."""
+    return collapsed(told(line) for line in life)
+
+
+def first_at(life: list[Line], condition: Callable[[Line], bool]) -> float | None:
+    return next((line.at for line in life if condition(line)), None)
+
+
+def is_terminated(line: Line) -> bool:
+    statuses = (line.object.get("status") or {}).get("containerStatuses") or []
+    return bool(statuses) and all("terminated" in each["state"] for each in statuses)
+
+
+def event_reasons(lines: list[Line]) -> dict[str, set[str]]:
+    """The reasons of Events per object, as kind/name."""
+    found: dict[str, set[str]] = {}
+    for line in lines:
+        if line.resource == "events":
+            involved = line.object["involvedObject"]
+            found.setdefault(f"{involved['kind']}/{involved['name']}", set()).add(line.object["reason"])
+    return found
+
+
+def counted(lines: list[Line]) -> dict[tuple[str, int], Obj]:
+    """Per replica what the truth counts: pods, in-place restarts, what kubectl shows on the last pod, exit codes."""
+    pods: dict[tuple[str, int], dict[str, Obj]] = {}
+    for line in lines:
+        if line.resource != "pods":
+            continue
+        labels = line.object["metadata"]["labels"]
+        prefix = "training.kubeflow.org/replica-"
+        replica = labels[f"{prefix}type"], int(labels[f"{prefix}index"])
+        kept = pods.setdefault(replica, {}).setdefault(line.uid, {"restarts": 0, "exits": []})
+        for status in (line.object.get("status") or {}).get("containerStatuses") or []:
+            kept["restarts"] = max(kept["restarts"], status["restartCount"])
+            end = status["state"].get("terminated")
+            if end and (end.get("containerID"), end["exitCode"]) not in kept["exits"]:
+                kept["exits"].append((end.get("containerID"), end["exitCode"]))
+    return {
+        replica: {
+            "incarnations": len(lives),
+            "recreations": len(lives) - 1,
+            "in_place_restarts": sum(each["restarts"] for each in lives.values()),
+            "kubectl_restarts": list(lives.values())[-1]["restarts"],
+            "exits": [code for each in lives.values() for _, code in each["exits"]],
+        }
+        for replica, lives in pods.items()
+    }
