@@ -174,6 +174,7 @@ class Replay:
 
     def flush_applied(self) -> None:
         """Reduce what waits, in order, without storing it yet."""
+        self.ledger.look_up(observation for _, observation in self._batch)
         position = 0
         while position < len(self._batch):
             stream = self._batch[position][0]

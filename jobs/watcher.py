@@ -72,11 +72,12 @@ class Watcher:
 
     def take(self, batch: Batch) -> None:
         """Reduce and store one batch; an empty one only keeps the lease."""
-        by_stream: dict[StreamKey, list[Message]] = {}
+        by_stream: dict[StreamKey, list[Observation | Message]] = {}
         for key, message in batch:
-            by_stream.setdefault(key, []).append(message)
-        for key, messages in by_stream.items():
-            self._take_stream(key, messages)
+            by_stream.setdefault(key, []).extend(_observed(key, message))
+        self.ledger.look_up(item for items in by_stream.values() for item in items if isinstance(item, Observation))
+        for key, items in by_stream.items():
+            self._take_stream(key, items)
         now = self._clock()
         idle = now - self._last_tick >= TICK_SECONDS
         if batch or idle:
@@ -99,19 +100,19 @@ class Watcher:
     def _update(self, key: StreamKey) -> StreamUpdate:
         return self._updates.setdefault(key, StreamUpdate())
 
-    def _take_stream(self, key: StreamKey, messages: list[Message]) -> None:
+    def _take_stream(self, key: StreamKey, items: list[Observation | Message]) -> None:
         """One stream's messages in order; observations that follow each other are reduced together."""
         waiting: list[Observation] = []
-        for message in messages:
-            if isinstance(message, Changed):
-                waiting.append(_changed(key, message))
-            elif isinstance(message, Listed):
-                waiting.extend(_listed(key, message))
-            else:
-                self._apply(key, waiting)
-                waiting = []
-                self._take_other(key, message)
-            version = cursor_after(message)
+        for item in items:
+            if isinstance(item, Observation):
+                waiting.append(item)
+                if item.verb != LISTED:  # the version of a list is the list's, never an item's
+                    self._update(key).resource_version = str(item.resource_version)
+                continue
+            self._apply(key, waiting)
+            waiting = []
+            self._take_other(key, item)
+            version = cursor_after(item)
             if version is not None:
                 self._update(key).resource_version = str(version)
         self._apply(key, waiting)
@@ -181,6 +182,15 @@ class Watcher:
         if message.sentence and message.sentence != known[1]:
             log.warning("%s: %s: %s", self.cluster.name, key, message.sentence)
         update.state, update.detail, update.state_since = message.state.value, message.sentence, message.at
+
+
+def _observed(key: StreamKey, message: Message) -> Iterable[Observation | Message]:
+    """A message that carries objects as observations, any other as it is."""
+    if isinstance(message, Changed):
+        return (_changed(key, message),)
+    if isinstance(message, Listed):
+        return _listed(key, message)
+    return (message,)
 
 
 def _changed(key: StreamKey, message: Changed) -> Observation:

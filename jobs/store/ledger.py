@@ -84,9 +84,11 @@ class Ledger:
         self._gone_jobs: OrderedDict[str, None] = OrderedDict()
 
     def apply(self, stream_id: int, observations: Sequence[Observation]) -> Counts:
-        """Reduce a batch of one stream; what changed waits for :func:`jobs.store.append.append`."""
+        """Reduce observations of one stream; what changed waits for :func:`jobs.store.append.append`.
+
+        Call :meth:`look_up` first, with everything that is to be applied before the next append.
+        """
         counts = Counts()
-        self._look_up(observations)
         for observation in observations:
             self._apply_one(stream_id, observation, counts)
         return counts
@@ -215,14 +217,20 @@ class Ledger:
         for stream_id, observation in self._waiting.pop(uid, ()):
             self._apply_one(stream_id, observation, counts)
 
-    def _look_up(self, observations: Sequence[Observation]) -> None:
-        """Read from the store what memory does not know, in one question for the whole batch."""
-        unknown = {(o.resource, o.uid): o for o in observations if (o.resource, o.uid) not in self.known}
-        if not unknown:
-            return
-        uids = {uid for uid, _ in map(_home, unknown.values()) if uid and uid not in self.jobs}
-        self._load_jobs(uids)
-        self._load_objects([o.uid for o in unknown.values()])
+    def look_up(self, observations: Iterable[Observation]) -> None:
+        """Read from the store what memory does not know, in one question for a whole batch of all streams."""
+        jobs: set[str] = set()
+        objects: set[str] = set()
+        for observation in observations:
+            if (observation.resource, observation.uid) in self.known:
+                continue
+            home, _ = _home(observation)
+            if home is not None:
+                objects.add(observation.uid)
+                if home not in self.jobs:
+                    jobs.add(home)
+        self._load_jobs(jobs)
+        self._load_objects(list(objects))
 
     def _load_objects(self, uids: list[str]) -> None:
         for part in chunks(uids):
