@@ -9,6 +9,7 @@ from simcluster.errors import bad_request
 
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder()
+_MAX_DEPTH = 200  # far more than any real object; what is stored must never be too deep for whoever reads it
 _ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 
 
@@ -28,7 +29,7 @@ def watch_line(kind: str, obj: dict[str, Any]) -> bytes:
 def decoded(body: bytes, expected_kind: str) -> Any:
     """The JSON value of a request's body. Raises ApiError 400 in the server's words."""
     try:
-        return _DECODER.decode(body)
+        value = _DECODER.decode(body)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         text = body.decode("utf-8", "replace")
         shown = text if len(text) <= 1024 else f"{text[:1024]} ..."
@@ -36,6 +37,23 @@ def decoded(body: bytes, expected_kind: str) -> Any:
             f"the object provided is unrecognized (must be of type {expected_kind}): couldn't get version/kind; "
             f"json parse error: {parse_error(text)} ({shown})"
         ) from None
+    if body.count(b"[") + body.count(b"{") > _MAX_DEPTH and _is_deeper(value, _MAX_DEPTH):
+        raise bad_request(f"the object provided is nested more than {_MAX_DEPTH} levels deep")
+    return value
+
+
+def _is_deeper(value: Any, levels: int) -> bool:
+    """Whether arrays and objects are nested deeper than that; without recursion."""
+    level = [value]
+    for _ in range(levels):
+        inner: list[Any] = []
+        for item in level:
+            children = item.values() if isinstance(item, dict) else item if isinstance(item, list) else ()
+            inner += [child for child in children if isinstance(child, (dict, list))]
+        if not inner:
+            return False
+        level = inner
+    return True
 
 
 def parse_error(text: str) -> str:
