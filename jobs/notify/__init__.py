@@ -1,6 +1,7 @@
 """A nudge after each append: one channel that carries sequence numbers, nothing else.
 
-``publish`` is for writers (any thread), ``listen`` for the one reader of a web process. Neither knows what a number means.
+``publish`` is for writers (any thread), ``listen`` for the one reader of a web process. Neither knows what a number
+means.
 """
 
 from jobs.notify.listener import UnreachableError, listen

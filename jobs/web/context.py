@@ -31,7 +31,11 @@ def script_messages() -> dict[str, str]:
         "live": _("live"),
         "reconnecting": _("reconnecting"),
         "stale since {time}": _("stale since {time}"),
-        "delayed: the message broker does not answer": _("delayed: the message broker does not answer"),
+        "no watcher reports": _("no watcher reports"),
+        "delayed": _("delayed"),
+        "the message broker does not answer; looking every second": _(
+            "the message broker does not answer; looking every second"
+        ),
         "The timeline could not be loaded. The tables below hold the same.": _(
             "The timeline could not be loaded. The tables below hold the same."
         ),

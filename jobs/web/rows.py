@@ -14,12 +14,12 @@ from jobs.web.timeline import cluster_is_live
 STRIP_WIDTH = 130.0  # units of the strip's own coordinates, drawn one to one
 TICK = 2.0
 END = 8.0  # width of the piece that says how a job ended
-CHIPS = 3
+CHIPS = 2
 
 
 class Chip(NamedTuple):
     text: str
-    count: int
+    times: int
     code: int | None
 
 
@@ -84,13 +84,13 @@ def row(job: Job, codes: Sequence[CodeCount], times: Sequence[float], now: float
     ended = job.finished_at or job.deleted_at
     live = ended is None and job.present and cluster_is_live(job.cluster.observed_until, now)
     until = now if live else (ended or job.last_observed_at or job.cluster.observed_until)
-    chips = [Chip(chip_text(code.code, code.oom), code.count, code.code) for code in codes]
+    chips = [Chip(chip_text(code.code, code.oom), code.times, code.code) for code in codes]
     return Row(
         job=job,
         shown=shown_state(job),
         live=live,
         chips=chips[:CHIPS],
-        more_chips=sum(chip.count for chip in chips[CHIPS:]),
+        more_chips=sum(chip.times for chip in chips[CHIPS:]),
         strip=strip(job, times, until),
         ended_at=ended,
         duration=None if live or job.created_at is None or until is None else max(0.0, until - job.created_at),

@@ -7,10 +7,11 @@ merges what it is told again without harm.
 from collections.abc import Iterable
 from typing import Any
 
+from jobs import models
 from jobs.domain.intervals import unobserved
-from jobs.domain.state import Incarnation, JobState, Replica, ReplicaKey
+from jobs.domain.state import Incarnation, JobState, Replica, ReplicaKey, Span
 from jobs.domain.totals import proven_creations, replica_numbers
-from jobs.models import Job, Restart, Span
+from jobs.models import Job, Restart
 from jobs.store.codec import incarnation_from
 from jobs.store.pages.changes import JobChanges
 from jobs.store.pages.jobs import shown_state
@@ -34,9 +35,7 @@ def full(row: Job, job: JobState, restarts: Iterable[Restart], seq: int, now: fl
         "start": start_of(job),
         "end": end_of(row, job, now),
         "job": header(row, job),
-        "spans": [
-            _span(s.lane, s.number, s.value, s.start, s.end, s.detail) for lane in job.spans.values() for s in lane
-        ],
+        "spans": [_span(span) for lane in job.spans.values() for span in lane],
         "restarts": [_restart(restart) for restart in restarts],
         "unobserved": [{"start": start, "end": end} for start, end in unobserved(job)],
         "replicas": [_replica(job, replica, proven.get(replica.key, 0)) for replica in replicas],
@@ -52,7 +51,7 @@ def delta(changes: JobChanges, job: JobState, replicas: Iterable[Replica], now: 
         "end": end_of(changes.job, job, now),
         "job": header(changes.job, job),
         "pods": [_pod(incarnation_from(row.record)) for row in changes.incarnations],
-        "spans": [_span_row(span) for span in changes.spans],
+        "spans": [_span(span) for span in changes.spans],
         "restarts": [_restart(restart) for restart in changes.restarts],
         "replicas": [_replica(job, replica, proven.get(replica.key, 0)) for replica in replicas],
     }
@@ -63,7 +62,7 @@ def delta(changes: JobChanges, job: JobState, replicas: Iterable[Replica], now: 
 
 def touched(changes: JobChanges) -> set[ReplicaKey]:
     """The replicas whose numbers may have changed."""
-    rows = [*changes.incarnations, *changes.restarts]
+    rows: list[models.Incarnation | Restart] = [*changes.incarnations, *changes.restarts]
     return {(row.replica_type, row.replica_index, row.job_index) for row in rows}
 
 
@@ -156,15 +155,17 @@ def _pod(pod: Incarnation) -> Json:
     }
 
 
-def _span_row(span: Span) -> Json:
-    return _span(span.lane, span.number, span.value, span.start, span.end, span.detail)
-
-
-def _span(lane: str, number: int, value: str, start: float | None, end: float | None, detail: Json) -> Json:
-    result: Json = {"lane": lane, "number": number, "value": value, "start": start, "end": end}
-    for name in ("running", "min_member", "reason", "flaps"):
-        if detail.get(name) is not None:
-            result[name] = detail[name]
+def _span(span: Span | models.Span) -> Json:
+    result: Json = {
+        "lane": span.lane,
+        "number": span.number,
+        "value": span.value,
+        "start": span.start,
+        "end": span.end,
+    }
+    for name in ("running", "min_member", "reason"):
+        if span.detail.get(name) is not None:
+            result[name] = span.detail[name]
     return result
 
 

@@ -55,6 +55,25 @@ function apply(delta) {
   refreshTables();
 }
 
+// The address remembers the open tab, next to the range.
+document.body.addEventListener("click", (event) => {
+  const tab = event.target.closest?.("[data-tab]")?.dataset.tab;
+  if (!tab || event.ctrlKey || event.metaKey || event.shiftKey) return;
+  const address = new URL(location.href);
+  address.searchParams.set("tab", tab);
+  address.searchParams.delete("object");
+  history.replaceState(history.state, "", address);
+});
+
+let reloading = null;
+function reload() {
+  reloading ??= setTimeout(() => {
+    reloading = null;
+    load();
+    refreshTables();
+  }, 1000);
+}
+
 async function load() {
   const answer = await fetch(root.dataset.url, { headers: { accept: "application/json" } }).catch(() => null);
   if (!answer?.ok) {
@@ -81,4 +100,4 @@ document.addEventListener("mouseover", rowHover);
 document.addEventListener("mouseout", rowHover);
 
 await load();
-new Live(page.dataset.events, timeline.model.seq, { change: apply, reload: load });
+new Live(page.dataset.events, timeline.model.seq, { change: apply, reload });

@@ -21,7 +21,8 @@ function change(job) {
   }
   if (Number(row.dataset.seq) >= job.seq) return;
   row.dataset.seq = String(job.seq);
-  if (job.restarted && row.previousElementSibling && list.dataset.sort === "recent") announce(job);
+  const moved = (job.last_restart ?? 0) > Number(row.dataset.last) + 1e-5;
+  if (moved && row.previousElementSibling && list.dataset.sort === "recent") announce(job);
   put(row, "true", `${job.at_least ? "≥ " : ""}${job.true}`);
   put(row, "kubectl", job.kubectl);
   put(row, "podgroup", job.podgroup);
@@ -48,7 +49,7 @@ function announce(job) {
 async function refresh() {
   const ids = [...changed].slice(0, 50);
   changed.clear();
-  const answer = await fetch(`${list.dataset.rows}?ids=${ids.join(",")}`).catch(() => null);
+  const answer = await fetch(`${list.dataset.rows}?ids=${ids.join(",")}&clusters=${list.dataset.several}`).catch(() => null);
   timer = changed.size ? setTimeout(refresh, REFRESH) : null;
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
@@ -62,7 +63,11 @@ async function refresh() {
 }
 
 notice.addEventListener("click", () => location.assign(notice.dataset.href));
-new Live(list.dataset.events, Number(list.dataset.seq), {
-  change: (data) => data.jobs.forEach(change),
-  reload: () => location.reload(),
-});
+function many() {
+  notice.textContent = t("Many jobs changed, show");
+  notice.hidden = false;
+}
+
+const address = new URL(list.dataset.events, location.href);
+address.searchParams.set("ids", list.dataset.ids);
+new Live(address, Number(list.dataset.seq), { change: (data) => data.jobs.forEach(change), reload: many });

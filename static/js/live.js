@@ -43,8 +43,8 @@ export class Live {
 
   #status(status) {
     setNow(status.now);
-    if (status.stale_since) show("stale", t("stale since {time}", { time: clock(status.stale_since) }));
-    else if (!status.push) show("slow", t("delayed: the message broker does not answer"));
+    if (status.stale_since) show("stale", t("stale since {time}", { time: clock(status.stale_since) }), t("no watcher reports"));
+    else if (!status.push) show("slow", t("delayed"), t("the message broker does not answer; looking every second"));
     else show("live", t("live"));
   }
 
@@ -64,10 +64,11 @@ export class Live {
   }
 }
 
-export function show(state, words) {
+export function show(state, words, why = "") {
   const element = document.getElementById("live");
   if (!element || (element.dataset.state === state && element.lastElementChild.textContent === words)) return;
   element.dataset.state = state;
   element.hidden = false;
+  element.title = why;
   element.lastElementChild.textContent = words;
 }

@@ -177,16 +177,15 @@ def list_totals(chosen: JobFilter) -> Totals:
 
 class FacetValue(NamedTuple):
     value: str
-    count: int
+    jobs: int
 
 
 def list_facets(chosen: JobFilter) -> dict[str, list[FacetValue]]:
     """For each field its most frequent values among the jobs that the other fields let through."""
     facets: dict[str, list[FacetValue]] = {}
-    state = chosen.rows(without="state").annotate(value=SHOWN_STATE)
-    facets["state"] = _facet(state)
+    facets["state"] = _facet(chosen.rows(without="state").annotate(shown=SHOWN_STATE), "shown")
     for name, column in (("kind", "kind"), ("namespace", "namespace"), ("cluster", "cluster__name")):
-        facets[name] = _facet(chosen.rows(without=name).annotate(value=F(column)))
+        facets[name] = _facet(chosen.rows(without=name), column)
     codes = Restart.objects.filter(counts=True, exit_code__isnull=False)
     if any((chosen.state, chosen.kind, chosen.namespace, chosen.cluster, chosen.q)):
         codes = codes.filter(job_id__in=chosen.rows(without="exit").values("id"))
@@ -195,15 +194,15 @@ def list_facets(chosen: JobFilter) -> dict[str, list[FacetValue]]:
     return facets
 
 
-def _facet(rows: QuerySet[Job]) -> list[FacetValue]:
-    counted = rows.values_list("value").annotate(n=Count("id")).order_by("-n", "value")
+def _facet(rows: QuerySet[Job], column: str) -> list[FacetValue]:
+    counted = rows.values_list(column).annotate(n=Count("id")).order_by("-n", column)
     return [FacetValue(value, n) for value, n in counted[:FACET_VALUES]]
 
 
 class CodeCount(NamedTuple):
     code: int | None
     oom: bool
-    count: int
+    times: int
 
 
 def list_codes(ids: Sequence[int]) -> dict[int, list[CodeCount]]:
@@ -218,7 +217,7 @@ def list_codes(ids: Sequence[int]) -> dict[int, list[CodeCount]]:
         sums[job][code, cause == "oom"] += n
     return {
         job: sorted(
-            (CodeCount(code, oom, n) for (code, oom), n in codes.items()), key=lambda c: (-c.count, c.code or 0)
+            (CodeCount(code, oom, n) for (code, oom), n in codes.items()), key=lambda c: (-c.times, c.code or 0)
         )
         for job, codes in sums.items()
     }
@@ -235,5 +234,6 @@ def list_restart_times(ids: Sequence[int]) -> dict[int, list[float]]:
     )
     times: dict[int, list[float]] = defaultdict(list)
     for job, at in newest:
-        times[job].append(at)
+        if at is not None:
+            times[job].append(at)
     return times

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from jobs.domain.codes import meaning
 from jobs.domain.intervals import restarting, unobserved
 from jobs.domain.report import restart_policy
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica
@@ -68,17 +67,23 @@ def _sentence(row: Job, job: JobState, restarts: Sequence[Restart]) -> str:
     if not busy:
         return _("Events prove restarts that nobody watched.")
     worst = max(busy, key=lambda replica: replica_numbers(job, replica).true)
+    if replica_numbers(job, worst).true * 2 > row.true_restarts:
+        return _worst_first(row, job, worst, len(busy) - 1, restarts)
     return ngettext(
-        "%(replicas)d replicas restarted %(count)d time in all%(codes)s; most often %(worst)s, %(most)d times.",
-        "%(replicas)d replicas restarted %(count)d times in all%(codes)s; most often %(worst)s, %(most)d times.",
+        "%(replicas)d replicas restarted %(count)d time in all%(codes)s.",
+        "%(replicas)d replicas restarted %(count)d times in all%(codes)s.",
         row.true_restarts,
-    ) % {
-        "replicas": len(busy),
-        "count": row.true_restarts,
-        "codes": _codes(restarts),
-        "worst": replica_name(worst.key),
-        "most": replica_numbers(job, worst).true,
-    }
+    ) % {"replicas": len(busy), "count": row.true_restarts, "codes": _codes(restarts)}
+
+
+def _worst_first(row: Job, job: JobState, worst: Replica, others: int, restarts: Sequence[Restart]) -> str:
+    """One replica has most of the restarts: the sentence is about it, and names the rest."""
+    kind, index, job_index = worst.key
+    own = [r for r in restarts if (r.replica_type, r.replica_index, r.job_index) == (kind, index, job_index)]
+    rest = row.true_restarts - replica_numbers(job, worst).true
+    more = ngettext("%(others)d other replica restarted", "%(others)d other replicas restarted", others)
+    times = ngettext("%(rest)d time", "%(rest)d times", rest)
+    return f"{_one_replica(job, worst, own)} {more} {times}." % {"others": others, "rest": rest}
 
 
 def _one_replica(job: JobState, replica: Replica, restarts: Sequence[Restart]) -> str:
@@ -227,8 +232,3 @@ def _queue(job: JobState) -> Fact | None:
         return None
     gang = _("gang of %d") % members if members else ""
     return Fact(_("Queue"), ", ".join(part for part in (queue, gang) if part))
-
-
-def code_words(code: int | None) -> str:
-    """``user-defined, retryable``; "" for no code."""
-    return "" if code is None else meaning(code)

@@ -9,6 +9,7 @@ from django.utils.translation import gettext as _
 
 from jobs.domain.causes import last_code
 from jobs.domain.codes import documented_class, retried, signal_name
+from jobs.domain.intervals import job_end
 from jobs.domain.report import flags, restart_policy
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
 from jobs.domain.totals import Numbers, proven_creations, replica_numbers
@@ -42,8 +43,15 @@ def restart_rows(job: JobState, restarts: Sequence[Restart], end: float) -> list
     """Newest first, at most RESTARTS_SHOWN. ``restarts``: newest first."""
     counting = [restart for restart in restarts if restart.counts]
     spans = [span for span in job.spans.get(RESTARTING_LANE, ()) if span.start is not None]
+    end = _over(job, end)
     total = len(counting)
     return [_restart_row(job, r, total - n, spans, end) for n, r in enumerate(counting[:RESTARTS_SHOWN])]
+
+
+def _over(job: JobState, end: float) -> float:
+    """Where an open Restarting is cut: the condition may stay True for ever after the job is over."""
+    over = job_end(job)
+    return end if over is None else min(over, end)
 
 
 def _restart_row(job: JobState, restart: Restart, number: int, spans: list[Span], end: float) -> RestartRow:
@@ -172,7 +180,8 @@ def phase_rows(job: JobState, end: float) -> list[PhaseRow]:
     for span in spans:
         if span.lane == STATE_LANE and span.value == "Restarting" and (span.start, span.end) in conditions:
             continue
-        seconds = (span.end if span.end is not None else end) - span.start if span.start is not None else None
+        until = _over(job, end) if span.lane == RESTARTING_LANE else end
+        seconds = (span.end if span.end is not None else until) - span.start if span.start is not None else None
         short = span.end is not None and seconds is not None and seconds < UNSEEN_BY_POLLING
         reason = str(span.detail.get("reason") or span.detail.get("message") or "")
         rows.append(PhaseRow(span.lane, span.value, span.start, span.end, seconds, reason, short))

@@ -79,5 +79,5 @@ def _listed(row: Job, codes: list[CodeCount]) -> Json:
         "hidden_restarts": row.hidden_restarts,
         "at_least": row.at_least,
         "podgroup_phase": row.podgroup_phase,
-        "exit_codes": [{"exit_code": c.code, "oom": c.oom, "restarts": c.count} for c in codes],
+        "exit_codes": [{"exit_code": c.code, "oom": c.oom, "restarts": c.times} for c in codes],
     }

@@ -92,6 +92,7 @@ class _Parts:
         self.restarts: list[Restart] = job_restarts(row.id)
         self.now = time.time()
         self.end = end_of(row, self.job, self.now)
+        self.until: float = self.end if self.end is not None else self.now
 
     def base(self) -> dict[str, Any]:
         cluster = urlencode({"cluster": self.row.cluster.name})
@@ -109,17 +110,16 @@ class _Parts:
 
     def tab(self, request: HttpRequest, tab: str) -> dict[str, Any]:
         """Only the open tab's rows are worked out; the others' numbers come along."""
-        until = self.end if self.end is not None else self.now
         context = self.base() | {"tab": tab, "tabs": self._tab_links(), "template": f"jobs/tabs/{tab}.html"}
         if tab == "restarts":
-            rows = tabs.restart_rows(self.job, self.restarts, until)
+            rows = tabs.restart_rows(self.job, self.restarts, self.until)
             context |= {"rows": rows, "older": max(0, sum(r.counts for r in self.restarts) - len(rows))}
         elif tab == "replicas":
             context["rows"] = tabs.replica_rows(self.job)
         elif tab == "phases":
-            context["rows"] = tabs.phase_rows(self.job, until)
+            context["rows"] = tabs.phase_rows(self.job, self.until)
         elif tab == "podgroup":
-            context |= {"rows": tabs.podgroup_rows(self.job, until), "podgroup": self.job.podgroup}
+            context |= {"rows": tabs.podgroup_rows(self.job, self.until), "podgroup": self.job.podgroup}
         elif tab == "events":
             context["rows"] = tabs.event_rows(job_events(self.row.id))
         else:

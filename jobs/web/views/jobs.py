@@ -19,7 +19,7 @@ from jobs.web.rows import rows
 @dataclass
 class FacetLink:
     value: str
-    count: int
+    jobs: int
     chosen: bool
     href: str
 
@@ -92,8 +92,8 @@ def _links(chosen: JobFilter, sort: str, name: str, values: list[FacetValue]) ->
     have = {str(value) for value in getattr(chosen, name)}
     listed = [*values, *(FacetValue(value, 0) for value in sorted(have - {value.value for value in values}))]
     return [
-        FacetLink(value, count, value in have, query_string(toggled(chosen, name, value), sort))
-        for value, count in listed
+        FacetLink(value, jobs, value in have, query_string(toggled(chosen, name, value), sort))
+        for value, jobs in listed
         if value
     ]
 

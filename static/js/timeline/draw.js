@@ -82,7 +82,7 @@ function drawLabel(pen, view, row) {
     pen.fillStyle = palette.accent;
     pen.fillRect(0, yOf(view, row), 3, row.height);
   }
-  const room = view.gutter - (row.kind === "replica" ? 46 : 16);
+  const room = view.gutter - (row.kind === "replica" ? 42 : 16);
   pen.fillText(shorten(pen, labelOf(view, row), room), chosen ? 8 : 2, middle);
   if (row.kind !== "replica") return;
   const { replica } = row;

@@ -113,3 +113,9 @@ export function united(bands, until) {
   }
   return result;
 }
+
+// Spans as they are to be highlighted: cut where the job was over, although its condition may stay True for ever.
+export function closedAt(spans, over) {
+  if (over === null) return spans;
+  return spans.filter((span) => span.start < over).map((span) => ({ ...span, end: Math.min(span.end ?? over, over) }));
+}

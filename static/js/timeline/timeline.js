@@ -6,7 +6,7 @@ import { Card } from "./card.js";
 import { draw } from "./draw.js";
 import { hit, neighbour } from "./hit.js";
 import { listen } from "./input.js";
-import { AXIS, rows, united } from "./layout.js";
+import { AXIS, closedAt, rows, united } from "./layout.js";
 import { emptyModel, horizon, lane, merge, podsByReplica, restartsByPod } from "./model.js";
 import { hatch, readPalette } from "./palette.js";
 import { Frames } from "./raf.js";
@@ -108,7 +108,7 @@ export class Timeline {
 
   #relayout() {
     this.layout = rows(this.model);
-    this.gutter = this.root.clientWidth < 560 ? 96 : 150;
+    this.gutter = this.root.clientWidth < 560 ? 108 : 150;
     this.width = this.scroller.clientWidth;
     const wanted = AXIS + this.layout.height;
     this.height = Math.min(wanted, Math.max(240, Math.round(innerHeight * MAX_HEIGHT)));
@@ -160,7 +160,11 @@ export class Timeline {
 
   #derive() {
     if (this.derived) return this.derived;
-    const lanes = { state: lane(this.model, "state"), restarting: lane(this.model, "restarting"), podgroup: lane(this.model, "podgroup") };
+    const lanes = {
+      state: lane(this.model, "state"),
+      restarting: closedAt(lane(this.model, "restarting"), this.model.job.over ?? null),
+      podgroup: lane(this.model, "podgroup"),
+    };
     const restarts = restartsByPod(this.model);
     const bands = [...this.model.restarts.values()]
       .filter((restart) => restart.counts && restart.at !== null)
