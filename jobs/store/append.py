@@ -1,6 +1,6 @@
 """The append: fencing check, observations, projections and cursors in one transaction."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -19,7 +19,7 @@ from jobs.store import leases
 from jobs.store.codec import facts_text, incarnation_text, job_text
 from jobs.store.ledger import Ledger
 from jobs.store.sql import Write
-from jobs.store.streams import StreamUpdate, save_update
+from jobs.store.streams import StreamUpdate, save_updates
 
 APPEND_LOCK = (
     0x52455354  # PostgreSQL advisory lock: ids and sequence numbers commit in the order in which they are taken
@@ -100,7 +100,7 @@ OBSERVATIONS = Write(
 
 def append(
     ledger: Ledger,
-    updates: Iterable[tuple[models.Stream, StreamUpdate]] = (),
+    updates: Sequence[tuple[models.Stream, StreamUpdate]] = (),
     lease: leases.Lease | None = None,
 ) -> int:
     """Store what the ledger has collected; answers the append's sequence number, to be published.
@@ -116,8 +116,7 @@ def append(
         _write_jobs(ledger, cursor, seq)
         _write_objects(ledger, cursor)
         _write_observations(ledger, cursor)
-        for stream, update in updates:
-            save_update(stream, update)
+        save_updates(cursor, updates)
         if ledger.observed_until is not None:
             models.Cluster.objects.filter(pk=ledger.cluster.pk).update(observed_until=ledger.observed_until)
     ledger.settle()

@@ -1,15 +1,17 @@
 """Facts and state as JSON text and back. Field names are written out, so that old rows stay readable."""
 
 from dataclasses import fields
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 
 from jobs.domain.facts import (
     Condition,
     ContainerFacts,
+    EventFacts,
     Facts,
     JobFacts,
+    PodFacts,
     PodGroupFacts,
     ReplicaSpec,
     ReplicaStatus,
@@ -18,6 +20,7 @@ from jobs.domain.facts import (
 from jobs.domain.state import Break, Creations, Incarnation, JobState, Unobserved
 
 NESTED: dict[tuple[type, str], type] = {
+    (PodFacts, "containers"): ContainerFacts,
     (ContainerFacts, "terminated"): Terminated,
     (ContainerFacts, "last_terminated"): Terminated,
     (JobFacts, "replicas"): ReplicaSpec,
@@ -25,7 +28,21 @@ NESTED: dict[tuple[type, str], type] = {
     (JobFacts, "statuses"): ReplicaStatus,
     (PodGroupFacts, "conditions"): Condition,
 }
-PARTS = (Terminated, ContainerFacts, ReplicaSpec, Condition, ReplicaStatus)
+FACTS: tuple[Any, ...] = (
+    PodFacts,
+    JobFacts,
+    PodGroupFacts,
+    EventFacts,
+    Terminated,
+    ContainerFacts,
+    ReplicaSpec,
+    Condition,
+    ReplicaStatus,
+)
+PARTS: dict[type, tuple[str, ...]] = {kind: tuple(n for k, n in NESTED if k is kind) for kind in FACTS}
+DEFAULTS: dict[type, tuple[Any, ...]] = {
+    kind: tuple(kind._field_defaults.get(name) for name in kind._fields) for kind in FACTS
+}
 ELSEWHERE = ("replicas", "pods", "spans", "changes")  # rows of their own, or derived from them
 RECORD_FIELDS = tuple(f.name for f in fields(JobState) if f.name not in ELSEWHERE)
 
@@ -33,18 +50,19 @@ _incarnation = msgspec.json.Decoder(Incarnation)
 _encode = msgspec.json.Encoder().encode
 
 
-def facts_dict(facts: NamedTuple) -> dict[str, Any]:
-    """The facts by name, without what is None or empty."""
-    result: dict[str, Any] = {}
-    for name, value in zip(facts._fields, facts, strict=True):
-        if value is None or value == ():
-            continue
-        if type(value) is tuple and isinstance(value[0], PARTS):
-            result[name] = [facts_dict(part) for part in value]
-        elif isinstance(value, PARTS):
-            result[name] = facts_dict(value)
-        else:
-            result[name] = value
+def facts_dict(facts: Any) -> dict[str, Any]:
+    """The facts by name, without what is as the class's default says."""
+    kind = type(facts)
+    result = {
+        name: value
+        for name, value, default in zip(kind._fields, facts, DEFAULTS[kind], strict=True)
+        if value is not default and value != default
+    }
+    for name in PARTS[kind]:
+        value = result.get(name)
+        if value is not None:
+            plural = type(value) is tuple  # a part itself is a tuple of its own class
+            result[name] = [facts_dict(part) for part in value] if plural else facts_dict(value)
     return result
 
 

@@ -1,9 +1,31 @@
 """The streams of a cluster: their cursors, their state for the watcher page, their gaps."""
 
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from django.db.backends.utils import CursorWrapper
+
 from jobs import models
+
+WRITTEN = (
+    "resource_version",
+    "state",
+    "detail",
+    "state_since",
+    "listed_at",
+    "last_event_at",
+    "alive_at",
+    "events",
+    "changes",
+    "unchanged",
+)
+UPDATE = (
+    f'UPDATE "{models.Stream._meta.db_table}" SET '  # noqa: S608 - names are ours
+    + ", ".join(f'"{name}" = %s' for name in (*WRITTEN, "skipped"))
+    + ' WHERE "id" = %s'
+)
 
 
 class Key(Protocol):
@@ -45,8 +67,8 @@ def stream_for(cluster: models.Cluster, key: Key) -> models.Stream:
     )[0]
 
 
-def save_update(stream: models.Stream, update: StreamUpdate) -> None:
-    """Write what changed of a stream; ``stream`` is the watcher's own copy and stays true."""
+def take_update(stream: models.Stream, update: StreamUpdate) -> None:
+    """Bring the watcher's own copy of a stream up to date."""
     for name in ("resource_version", "state", "detail", "state_since", "listed_at", "last_event_at", "alive_at"):
         value = getattr(update, name)
         if value is not None:
@@ -56,13 +78,23 @@ def save_update(stream: models.Stream, update: StreamUpdate) -> None:
     stream.unchanged += update.unchanged
     for reason, count in update.skipped.items():
         stream.skipped[reason] = stream.skipped.get(reason, 0) + count
-    stream.save()
-    for start, end, reason in update.gaps:
-        models.Gap.objects.create(
-            cluster_id=stream.cluster_id,
-            resource=stream.resource,
-            namespace=stream.namespace,
-            start=start,
-            end=end,
-            reason=reason,
-        )
+
+
+def save_updates(cursor: CursorWrapper, updates: Sequence[tuple[models.Stream, StreamUpdate]]) -> None:
+    """Write streams and their gaps; part of the append's transaction."""
+    rows = []
+    for stream, update in updates:
+        take_update(stream, update)
+        values = [getattr(stream, name) for name in WRITTEN]
+        rows.append((*values, json.dumps(stream.skipped), stream.pk))
+        for start, end, reason in update.gaps:
+            models.Gap.objects.create(
+                cluster_id=stream.cluster_id,
+                resource=stream.resource,
+                namespace=stream.namespace,
+                start=start,
+                end=end,
+                reason=reason,
+            )
+    if rows:
+        cursor.executemany(UPDATE, rows)
