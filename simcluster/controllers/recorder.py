@@ -8,7 +8,7 @@ what is dropped has been counted all the same, so a later survivor shows a count
 import random
 from collections import deque
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from simcluster.clock import Clock, rfc3339
 from simcluster.controllers.delays import EVENT_WRITE
@@ -24,6 +24,9 @@ SIMILAR_WINDOW_SECONDS = 600.0
 DEFAULT_BURST = 25
 REFILL_SECONDS = 300.0
 TTL_SECONDS = 3600.0
+MAX_REMEMBERED = 4096
+
+_T = TypeVar("_T")
 
 
 @dataclass
@@ -135,10 +138,11 @@ class EventRecorder:
         """The event, or the one that stands for many similar ones, with the key its count goes by."""
         group = (*_about(event), event["involvedObject"].get("fieldPath", ""), event["type"], event["reason"])
         now = self._clock.now()
-        similar = self._similar.get(group)
+        similar = self._similar.pop(group, None)
         if similar is None or now - similar.at > SIMILAR_WINDOW_SECONDS:
-            similar = self._similar[group] = _Similar(now)
+            similar = _Similar(now)
         similar.at = now
+        _remember(self._similar, group, similar)
         similar.messages[event["message"]] = None
         if len(similar.messages) < MAX_SIMILAR:
             return event, (*group, event["message"])
@@ -147,11 +151,12 @@ class EventRecorder:
 
     def _counted(self, event: Obj, key: tuple[str, ...]) -> tuple[Obj, bool]:
         """The event under the name and with the count of the one it repeats; whether it repeats one."""
-        before = self._observed.get(key)
+        before = self._observed.pop(key, None)
         if before is None:
-            self._observed[key] = _Observed(event["metadata"]["name"], event["firstTimestamp"], 1)
+            _remember(self._observed, key, _Observed(event["metadata"]["name"], event["firstTimestamp"], 1))
             return event, False
         before.count += 1
+        _remember(self._observed, key, before)
         metadata = {**event["metadata"], "name": before.name}
         return {**event, "metadata": metadata, "firstTimestamp": before.first, "count": before.count}, True
 
@@ -159,7 +164,8 @@ class EventRecorder:
         if self._burst is None:
             return True
         now = self._clock.now()
-        bucket = self._buckets.setdefault(_about(event), _Bucket(self._burst, now))
+        bucket = self._buckets.pop(_about(event), None) or _Bucket(self._burst, now)
+        _remember(self._buckets, _about(event), bucket)
         bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) / REFILL_SECONDS)
         bucket.at = now
         if bucket.tokens < 1:
@@ -186,6 +192,13 @@ class EventRecorder:
             self._clock.call_later(TTL_SECONDS / 60, self._expire, namespace, name)
         else:
             self._store.delete(EVENTS, namespace, name)
+
+
+def _remember(cache: dict[tuple[str, ...], _T], key: tuple[str, ...], value: _T) -> None:
+    """Keeps the value as the newest; the oldest is forgotten when there are too many, as client-go does."""
+    cache[key] = value
+    if len(cache) > MAX_REMEMBERED:
+        del cache[next(iter(cache))]
 
 
 def _about(event: Obj) -> tuple[str, ...]:

@@ -194,7 +194,7 @@ class VolcanoScheduler:
         gang = Gang(counts, minimum, len(chosen))
         phase = gang.phase(current)
         group = self._describe(group, gang, phase)
-        if not counts["Pending"] and counts["Bound"] + len(chosen) + counts["Running"] >= minimum:
+        if gang.is_ready and not gang.after["Pending"]:
             self._promised.pop(key, None)
         if phase in ("Pending", "Inqueue", "Unknown") or gang.after["Pending"]:
             self._waiting[key] = None
