@@ -159,7 +159,9 @@ def chromium_path() -> str:
 
 
 @pytest.fixture(scope="session")
-def django_db_modify_db_settings(tmp_path_factory: pytest.TempPathFactory) -> None:
+def django_db_modify_db_settings(
+    tmp_path_factory: pytest.TempPathFactory, django_db_modify_db_settings_parallel_suffix: None
+) -> None:
     """SQLite tests use a file, as the product does: a database in memory has no write-ahead log and other locks."""
     from django.conf import settings
 
