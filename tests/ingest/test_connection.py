@@ -295,3 +295,21 @@ def test_a_certificate_that_is_not_trusted_says_so(certificate: tuple[Path, Path
         connection = connect(kubeconfig(tmp_path / "config", server.url))
         with pytest.raises(Unreachable, match="a certificate that is not trusted"):
             fetch(connection)
+
+
+def test_inside_a_cluster_the_service_account_is_used(
+    certificate: tuple[Path, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from kubernetes.config import incluster_config
+
+    (tmp_path / "token").write_text("mounted-token")
+    monkeypatch.setattr(incluster_config, "SERVICE_TOKEN_FILENAME", str(tmp_path / "token"))
+    monkeypatch.setattr(incluster_config, "SERVICE_CERT_FILENAME", str(certificate[0]))
+    server = ScriptedServer(Reply([b"{}"]))
+    server.use_tls(*certificate)
+    with server:
+        host, port = server.url.removeprefix("https://").split(":")
+        monkeypatch.setenv("KUBERNETES_SERVICE_HOST", host)
+        monkeypatch.setenv("KUBERNETES_SERVICE_PORT", port)
+        assert fetch(connect("in-cluster")) == (200, b"{}")
+    assert server.requests[0].headers["authorization"] == "bearer mounted-token"
