@@ -3,6 +3,7 @@
 import { Live } from "./live.js";
 import { t } from "./messages.js";
 
+const TOTALS = 4000; // milliseconds between two askings for the totals: they sum over all that is filtered
 const REFRESH = 1000; // milliseconds: chips and strips of changed rows are fetched at most this often
 
 const list = document.getElementById("jobs");
@@ -10,6 +11,7 @@ const notice = document.getElementById("news");
 const changed = new Set(); // ids of rows to fetch
 const news = new Set(); // UIDs of jobs that are not where they belong
 let timer = null;
+let totalsAt = 0;
 
 const rowOf = (id) => document.getElementById(`job-${id}`);
 
@@ -46,13 +48,27 @@ function announce(job) {
   notice.hidden = false;
 }
 
+function rowsAddress(ids) {
+  const address = new URL(list.dataset.events, location.href); // the same filter
+  address.pathname = list.dataset.rows;
+  address.searchParams.set("ids", ids.join(","));
+  address.searchParams.set("clusters", list.dataset.several);
+  if (Date.now() - totalsAt > TOTALS) {
+    totalsAt = Date.now();
+    address.searchParams.set("totals", "1");
+  }
+  return address;
+}
+
 async function refresh() {
   const ids = [...changed].slice(0, 50);
   changed.clear();
-  const answer = await fetch(`${list.dataset.rows}?ids=${ids.join(",")}&clusters=${list.dataset.several}`).catch(() => null);
+  const answer = await fetch(rowsAddress(ids)).catch(() => null);
   timer = changed.size ? setTimeout(refresh, REFRESH) : null;
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
+  const sums = page.getElementById("sums");
+  if (sums) document.getElementById("sums").replaceWith(document.adoptNode(sums));
   for (const fresh of page.querySelectorAll("tr[data-seq]")) {
     const row = document.getElementById(fresh.id);
     if (!row || row.contains(document.activeElement)) continue;

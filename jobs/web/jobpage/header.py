@@ -52,10 +52,21 @@ def header(row: Job, job: JobState, restarts: Sequence[Restart], now: float, end
         sentence=_sentence(row, job, counting),
         kubectl_sentence=_kubectl_sentence(row),
         facts=_facts(job, counting, end if end is not None else now),
-        gaps=unobserved(job),
+        gaps=_gaps(job),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
+
+
+def _gaps(job: JobState) -> list[tuple[float | None, float]]:
+    """The unobserved intervals; streams that were listed within a second of each other had one gap, for a reader."""
+    merged: list[tuple[float | None, float]] = []
+    for start, end in unobserved(job):
+        if merged and start is not None and start - merged[-1][1] < 1.0:
+            merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start, end))
+    return merged
 
 
 def _sentence(row: Job, job: JobState, restarts: Sequence[Restart]) -> str:

@@ -23,6 +23,7 @@ log = logging.getLogger(__name__)
 COALESCE = 0.12  # seconds: a burst of appends becomes one read
 LOOK = 2.0  # seconds between looks of its own while nudges come
 LOOK_ALONE = 1.0  # seconds between looks while the broker is down
+FIRST_ANSWER = 1.0  # seconds that the first page waits for the broker's answer
 QUEUE = 64  # messages that a slow page may lag behind before it has to load anew
 ABANDONED = 60.0  # seconds without a sign of the page's reader
 
@@ -75,6 +76,7 @@ class Hub:
         self.observed: dict[str, float | None] = {}
         self._told_push = False
         self._ready = asyncio.Event()
+        self._tried = asyncio.Event()  # the broker has answered, or has not
         self._nudge = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -119,6 +121,8 @@ class Hub:
 
     async def _first_look(self) -> None:
         """Where the news begins. A database that cannot be read is tried again: the pages say what they know."""
+        with contextlib.suppress(TimeoutError):  # so that the first word to a page is not a false "delayed"
+            await asyncio.wait_for(self._tried.wait(), FIRST_ANSWER)
         while self.subscribers:
             try:
                 news = await in_thread(read_news, self.seq, ())
@@ -176,11 +180,13 @@ class Hub:
             try:
                 async for _seq in listen():
                     self.push = True
+                    self._tried.set()
                     self._nudge.set()
             except UnreachableError as error:
                 if self.push:
                     log.warning("No nudges any more, looking every second: %s", error)
             self.push = False
+            self._tried.set()
             await asyncio.sleep(LOOK)
 
 

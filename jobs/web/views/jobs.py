@@ -31,8 +31,9 @@ class Facet:
     links: list[FacetLink]
 
     @property
-    def chosen(self) -> int:
-        return sum(link.chosen for link in self.links)
+    def worth_showing(self) -> bool:
+        """One cluster is no choice; anything else says at least what there is."""
+        return len(self.links) > (self.name == "cluster") or any(link.chosen for link in self.links)
 
 
 @require_safe
@@ -66,12 +67,14 @@ def job_list(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def job_rows(request: HttpRequest) -> HttpResponse:
-    """Rows by id, for a list that heard that they changed."""
+    """Rows by id, for a list that heard that they changed; with the totals of its filter if ``totals`` is asked for."""
     try:
-        ids = ids_from(request.GET)
+        ids, chosen = ids_from(request.GET), job_filter(request.GET)
     except BadRequestError as error:
         return error_page(request, 400, _("This address cannot be understood"), str(error))
     context = {"rows": rows(list_rows(ids), time.time()), "several_clusters": request.GET.get("clusters") == "several"}
+    if request.GET.get("totals"):
+        context["totals"] = list_totals(chosen)
     return render(request, "jobs/_rows_only.html", context)
 
 

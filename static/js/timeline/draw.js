@@ -9,7 +9,7 @@ import { ticks } from "./ticks.js";
 const RADIUS = 3;
 const SMALL = 11;
 
-// view: {scale, origin, horizon, now, live, rows, pods, restarts, lanes, bands, unobserved, scroll, width, height,
+// view: {scale, origin, horizon, now, live, rows, replicas, pods, restarts, lanes, bands, unobserved, scroll, width, height,
 //        gutter, selected, hovered, palette, hatch, words}
 export function draw(pen, view) {
   pen.clearRect(0, 0, view.width, view.height);
@@ -85,7 +85,7 @@ function drawLabel(pen, view, row) {
   const room = view.gutter - (row.kind === "replica" ? 42 : 16);
   pen.fillText(shorten(pen, labelOf(view, row), room), chosen ? 8 : 2, middle);
   if (row.kind !== "replica") return;
-  const { replica } = row;
+  const replica = view.replicas.get(row.key);
   font(pen, view, 14, 700);
   pen.fillStyle = replica.true ? palette["restarting-text"] : palette.muted;
   pen.textAlign = "right";
@@ -97,7 +97,7 @@ function labelOf(view, row) {
   if (row.kind === "state") return isolate(view.kind);
   if (row.kind === "podgroup") return "PodGroup";
   if (row.kind === "group") return `${isolate(row.type)} · ${row.count}`;
-  const { type, index, job_index: jobIndex } = row.replica;
+  const { type, index, job_index: jobIndex } = view.replicas.get(row.key);
   return `${isolate(type)} ${jobIndex ? `${jobIndex}/` : ""}${index}`;
 }
 

@@ -4,7 +4,7 @@ const DRAG_FROM = 3; // pixels: less is a click
 const WHEEL_STEP = 0.0016;
 
 // actions: {zoom(x, factor), pan(pixels), scroll(pixels), fit(), follow(), move(key), open(), clear(), hover(x, y), leave(),
-//           select(x, y), gutter()}
+//           select(x, y), key(), gutter()}
 export function listen(element, actions) {
   pointer(element, actions);
   wheel(element, actions);
@@ -87,6 +87,7 @@ function keys(element, actions) {
   };
   element.addEventListener("keydown", (event) => {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    actions.key();
     if (event.key.startsWith("Arrow")) {
       event.preventDefault();
       if (event.shiftKey && (event.key === "ArrowLeft" || event.key === "ArrowRight")) {

@@ -23,7 +23,7 @@ export function rows(model) {
   const headings = model.replicas.size >= GROUP_FROM;
   for (const [type, replicas] of byType(model)) {
     if (headings) add({ kind: "group", type, count: replicas.length });
-    for (const replica of replicas) add({ kind: "replica", key: replica.key, replica });
+    for (const replica of replicas) add({ kind: "replica", key: replica.key });
   }
   return { rows: result, height: top + 4 };
 }

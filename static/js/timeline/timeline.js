@@ -87,6 +87,7 @@ export class Timeline {
       leave: () => this.#leave(),
       select: (x, y) => this.#select(this.#hit(x, y)?.pod ?? null),
       move: (key) => this.#move(key),
+      key: () => this.#leave(),
       open: () => this.selected && this.callbacks.onOpen(this.selected),
       clear: () => this.#select(null),
     });
@@ -236,7 +237,7 @@ export class Timeline {
     draw(this.pen, {
       scale, lanes, restarts, pods, bands: united(bands, this.#horizon()),
       origin: this.model.start, horizon: this.#horizon(), now: this.now(), live: this.live,
-      rows: this.layout.rows, unobserved: this.model.unobserved, scroll: this.scroller.scrollTop,
+      rows: this.layout.rows, replicas: this.model.replicas, unobserved: this.model.unobserved, scroll: this.scroller.scrollTop,
       width: this.width, height: this.height, gutter: this.gutter, kind: this.model.job.kind ?? "",
       selected: this.selected, hovered: this.hovered, palette: this.palette, hatch: this.hatch,
       words: { noPhase: t("no phase yet") },
