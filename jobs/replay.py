@@ -158,7 +158,7 @@ class Replay:
         self.flush_applied()
         resources = {observation.resource for observation in listed} | {"pods"}
         for resource in sorted(resources):
-            self.ledger.unwatched(resource, None, at, among=source.jobs)
+            self.ledger.unwatched(resource, None, at, lambda job: job.uid in source.jobs)
 
     def _add(self, source: Recording, observation: Observation) -> None:
         job = _job_uid(observation)

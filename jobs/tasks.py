@@ -9,7 +9,7 @@ import redis
 from celery import shared_task
 from celery.signals import worker_shutting_down
 from django.conf import settings
-from django.db import DatabaseError
+from django.db import Error
 from kombu.exceptions import OperationalError
 
 from jobs import models
@@ -39,10 +39,17 @@ def _broker() -> "redis.Redis":
 
 
 def start_session(cluster: str, *, take_over: bool = False) -> bool:
-    """Enqueue a session unless one is waiting already; while no worker runs, starts must not pile up."""
+    """Enqueue a session, unless one is waiting already: while no worker runs, starts must not pile up.
+
+    With ``take_over`` in any case: a successor is called once in half an hour. Raises ``redis.RedisError`` and
+    kombu's ``OperationalError``.
+    """
     expires = settings.START_TASK_EXPIRES_SECONDS
     with _broker() as broker:
-        if not broker.set(_marker(cluster), "1", nx=True, ex=expires):
+        # A start that expired lies in the queue until a worker comes, long after its marker has gone.
+        if not take_over and broker.llen(settings.WATCH_QUEUE) >= len(settings.RESTARTSCOPE_CLUSTERS):
+            return False
+        if not broker.set(_marker(cluster), "1", nx=not take_over, ex=expires):
             return False
     watch_session.apply_async((cluster,), {"take_over": take_over}, expires=expires)
     return True
@@ -54,25 +61,33 @@ def watch_session(cluster: str, take_over: bool = False) -> str:
     _clear_marker(cluster)
     if _stopping.is_set():
         return "worker stops"
-
-    def successor() -> None:
-        try:
-            start_session(cluster, take_over=True)
-        except (redis.RedisError, OperationalError) as error:
-            log.warning("%s: no successor could be called (%s); beat will start one", cluster, error)
-
     try:
-        run_session(configured(cluster), _stopping, seconds=SESSION_SECONDS, take_over=take_over, on_end_near=successor)
+        run_session(
+            configured(cluster),
+            _stopping,
+            seconds=SESSION_SECONDS,
+            take_over=take_over,
+            on_end_near=lambda: _call_successor(cluster),
+        )
     except (Busy, UnknownCluster, ConnectionSettingError) as error:
         log.warning("%s", error)
         return str(error)
-    except DatabaseError as error:
+    except Error as error:
         log.error("%s: the database refused an append: %s; the session ends and is started again", cluster, error)
         _stopping.wait(RETRY_SECONDS)
         return "database error"
     if _stopping.is_set():
-        successor()  # the lease is free again: whichever worker is left goes on at once
+        _call_successor(cluster)  # the lease is free again: whichever worker is left goes on at once
     return "ended"
+
+
+def _call_successor(cluster: str) -> bool:
+    """Whether a session that takes over was enqueued."""
+    try:
+        return start_session(cluster, take_over=True)
+    except (redis.RedisError, OperationalError) as error:
+        log.warning("%s: no successor could be called: %s", cluster, error)
+        return False
 
 
 def _clear_marker(cluster: str) -> None:

@@ -8,8 +8,9 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from jobs import models, notify
-from jobs.domain.facts import LISTED, Observation
-from jobs.domain.kinds import EVENTS
+from jobs.domain.facts import LISTED, VANISHED, Observation
+from jobs.domain.kinds import EVENTS, PODS, kind_of
+from jobs.domain.state import JobState
 from jobs.ingest.messages import (
     Bookmark,
     Changed,
@@ -23,7 +24,7 @@ from jobs.ingest.messages import (
     Status,
     cursor_after,
 )
-from jobs.ingest.streams import StreamKey
+from jobs.ingest.streams import VOLCANO_LABEL, StreamKey
 from jobs.store import leases
 from jobs.store.append import append
 from jobs.store.ledger import Ledger
@@ -39,8 +40,8 @@ Batch = Sequence[tuple[StreamKey, Message]]
 class Watcher:
     """The consuming side of a cluster's streams.
 
-    ``on_change`` is called for each observation that changed something. Raises ``LeaseLost`` and ``DatabaseError`` from
-    :meth:`take`; after either the watcher is dead, and a new one goes on from the stored cursors.
+    ``on_change`` is called for each observation that changed something, once it is stored. Raises ``LeaseLost`` and
+    ``django.db.Error`` from :meth:`take`; after either the watcher is dead, a new one goes on from the stored cursors.
     """
 
     def __init__(
@@ -59,6 +60,8 @@ class Watcher:
         self._on_change = on_change
         self._streams: dict[StreamKey, models.Stream] = {key: stream_for(self.cluster, key) for key in keys}
         self._updates: dict[StreamKey, StreamUpdate] = {}
+        self._watching: set[StreamKey] = set()  # by this watcher: the stored state may be that of one that was killed
+        self._expired: dict[StreamKey, str] = {}  # why a stream lists again
         self._last_tick = 0.0
         self._reported: set[tuple[StreamKey, str]] = set()
 
@@ -88,14 +91,18 @@ class Watcher:
             self._last_tick = now
             if self._lease is not None:
                 leases.renew(self._lease, now)
-        if any(stream.state == State.WATCHING for stream in self._streams.values()):
+        if self._watching:
             self.ledger.alive(now)
         updates = [(self._streams[key], update) for key, update in self._updates.items()]
-        news = bool(self.ledger.rows or self.ledger.touched)
+        changes = [row.observation for row in self.ledger.rows]
+        news = bool(changes or self.ledger.touched or updates)
         seq = append(self.ledger, updates, self._lease)
         self._updates.clear()
-        if news or updates:
+        if news:
             notify.publish(seq)
+        if self._on_change is not None:
+            for observation in changes:
+                self._on_change(observation)
 
     def _update(self, key: StreamKey) -> StreamUpdate:
         return self._updates.setdefault(key, StreamUpdate())
@@ -121,17 +128,14 @@ class Watcher:
         if not observations:
             return
         update = self._update(key)
-        before = len(self.ledger.rows)
         counts = self.ledger.apply(self._streams[key].pk, observations)
-        update.events += len(observations)
+        update.events += sum(observation.verb != VANISHED for observation in observations)
         update.changes += counts.changed
         update.unchanged += counts.unchanged
-        update.last_event_at = update.alive_at = observations[-1].observed_at
+        if observations[-1].verb not in (LISTED, VANISHED):  # a list does not say that somebody watched before it
+            update.last_event_at = update.alive_at = observations[-1].observed_at
         for odd, number in counts.homeless.items():
-            update.skipped[odd] = update.skipped.get(odd, 0) + number
-        if self._on_change is not None:
-            for row in self.ledger.rows[before:]:
-                self._on_change(row.observation)
+            self._count_skipped(key, odd, number, "an object")
 
     def _take_other(self, key: StreamKey, message: Message) -> None:
         if isinstance(message, ListDone):
@@ -139,10 +143,11 @@ class Watcher:
         elif isinstance(message, Bookmark):
             self._update(key).alive_at = self._clock()
         elif isinstance(message, Skipped):
-            self._skipped(key, message)
+            self._count_skipped(key, message.reason, 1, message.sample)
         elif isinstance(message, Status):
             self._status(key, message)
         elif isinstance(message, Expired):
+            self._expired[key] = message.reason
             log.warning("%s: %s: %s; listing again", self.cluster.name, key, message.reason)
         else:
             assert isinstance(message, Listing)
@@ -151,30 +156,30 @@ class Watcher:
         """A list is complete: what it lacks has vanished, and nobody watched since the stream was last alive."""
         stream, update = self._streams[key], self._update(key)
         since = update.alive_at or stream.alive_at
-        if not done.unreadable:
-            gone = self.ledger.missing(stream.pk, set(done.seen), done.resource_version, done.finished_at)
-            self._apply(key, gone)
         # An Event stream that lists again has lost nothing that is counted (restart facts, section 6).
         if key.resource != EVENTS:
-            self.ledger.unwatched(key.resource, since, done.finished_at)
+            reason = self._expired.pop(key, "listed again")
+            # Before anything vanishes: a job whose pods are all gone has nothing left to miss.
+            self.ledger.unwatched(key.resource, since, done.finished_at, lambda job: _concerns(key, job))
             if since is not None:
-                update.gaps.append((since, done.finished_at, "listed again"))
+                update.gaps.append((since, done.finished_at, reason))
+        if not done.unreadable:
+            gone = self.ledger.missing(stream.pk, set(done.seen), done.resource_version, done.finished_at)
+            self.ledger.look_up(gone)
+            self._apply(key, gone)
         update.listed_at = update.alive_at = done.finished_at
 
-    def _skipped(self, key: StreamKey, message: Skipped) -> None:
+    def _count_skipped(self, key: StreamKey, reason: str, number: int, sample: str) -> None:
         skipped = self._update(key).skipped
-        skipped[message.reason] = skipped.get(message.reason, 0) + 1
-        if (key, message.reason) not in self._reported:
-            self._reported.add((key, message.reason))
+        skipped[reason] = skipped.get(reason, 0) + number
+        if (key, reason) not in self._reported:
+            self._reported.add((key, reason))
             log.warning(
-                "%s: %s: skipped %s: %s (further ones are only counted)",
-                self.cluster.name,
-                key,
-                message.sample,
-                message.reason,
+                "%s: %s: skipped %s: %s (further ones are only counted)", self.cluster.name, key, sample, reason
             )
 
     def _status(self, key: StreamKey, message: Status) -> None:
+        (self._watching.add if message.state is State.WATCHING else self._watching.discard)(key)
         stream, update = self._streams[key], self._update(key)
         known = (update.state or stream.state, update.detail if update.detail is not None else stream.detail)
         if known == (message.state.value, message.sentence):
@@ -182,6 +187,14 @@ class Watcher:
         if message.sentence and message.sentence != known[1]:
             log.warning("%s: %s: %s", self.cluster.name, key, message.sentence)
         update.state, update.detail, update.state_since = message.state.value, message.sentence, message.at
+
+
+def _concerns(key: StreamKey, job: JobState) -> bool:
+    """Whether what a stream missed may be the job's: of its namespace and, for pods, with the label of its kind."""
+    if key.namespace and job.namespace != key.namespace:
+        return False
+    kind = kind_of(job.api_version, job.kind) if key.resource == PODS else None
+    return kind is None or (kind.operator is None) == (key.selector == VOLCANO_LABEL)
 
 
 def _observed(key: StreamKey, message: Message) -> Iterable[Observation | Message]:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from django.db import transaction
 from django.db.models import F
 
 from jobs import models
@@ -25,10 +26,10 @@ def acquire(cluster: models.Cluster, holder: str, now: float, *, take_over: bool
     free = models.Lease.objects.filter(cluster=cluster)
     if not take_over:
         free = free.filter(expires_at__lte=now)
-    if not free.update(epoch=F("epoch") + 1, holder=holder, expires_at=now + LEASE_SECONDS):
-        return None
-    row = models.Lease.objects.get(cluster=cluster)
-    return Lease(cluster.pk, row.epoch) if row.holder == holder else None
+    with transaction.atomic():  # the epoch that is read is the one that was written, whoever comes next
+        if not free.update(epoch=F("epoch") + 1, holder=holder, expires_at=now + LEASE_SECONDS):
+            return None
+        return Lease(cluster.pk, models.Lease.objects.get(cluster=cluster).epoch)
 
 
 def renew(lease: Lease, now: float) -> None:
@@ -44,7 +45,11 @@ def release(lease: Lease) -> None:
 
 
 def check(lease: Lease) -> None:
-    """Inside the append's transaction: raises ``LeaseLost`` if a younger epoch exists."""
-    epoch = models.Lease.objects.filter(cluster_id=lease.cluster_id).values_list("epoch", flat=True).first()
+    """Inside the append's transaction: raises ``LeaseLost`` if a younger epoch exists.
+
+    The row stays locked until the transaction ends: who takes over waits for it, and then reads the cursors it stored.
+    """
+    row = models.Lease.objects.select_for_update().filter(cluster_id=lease.cluster_id)
+    epoch = row.values_list("epoch", flat=True).first()
     if epoch != lease.epoch:
         raise LeaseLost(f"cluster {lease.cluster_id}: epoch {lease.epoch} is over, {epoch} writes now")

@@ -5,7 +5,7 @@ forgets jobs that are gone. After an error in an append it must be thrown away: 
 """
 
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Max
@@ -21,7 +21,8 @@ from jobs.store.load import load_states
 from jobs.store.sql import chunks
 
 GONE_JOBS_KEPT = 200  # jobs that are over and gone, kept in memory for late lines of theirs
-WAITING_LIMIT = 10_000  # Events and PodGroups whose job was not seen yet
+WAITING_LIMIT = 10_000  # jobs and PodGroups that Events and PodGroups wait for
+WAITING_EACH = 100  # how many wait for one of them
 
 KIND_NAMES = frozenset(kind.kind for kind in KINDS)
 EVENT_KINDS = KIND_NAMES | {"PodGroup"}
@@ -80,7 +81,7 @@ class Ledger:
         self.touched: dict[str, JobState] = {}
         self.observed_until: float | None = cluster.observed_until
         self._podgroup_jobs: dict[str, str] = {}
-        self._waiting: OrderedDict[str, list[tuple[int, Observation]]] = OrderedDict()  # by the awaited UID
+        self._waiting: OrderedDict[str, dict[ObjectKey, tuple[int, Observation]]] = OrderedDict()  # by the awaited UID
         self._gone_jobs: OrderedDict[str, None] = OrderedDict()
 
     def apply(self, stream_id: int, observations: Sequence[Observation]) -> Counts:
@@ -115,23 +116,30 @@ class Ledger:
     def missing(self, stream_id: int, seen: set[str], version: int, at: float) -> list[Observation]:
         """VANISHED observations for what a relist of the stream at ``at`` (list version ``version``) did not name."""
         rows = models.KubeObject.objects.filter(stream_id=stream_id, present=True)
-        gone = [row for row in rows.values_list("resource", "namespace", "name", "uid") if row[3] not in seen]
+        there = {row[0]: row for row in rows.values_list("uid", "resource", "namespace", "name")}
+        for new in self.new_objects:  # what was read before the list, and is not stored yet
+            if new.stream_id == stream_id:
+                o = new.observation
+                there[o.uid] = (o.uid, o.resource, o.namespace, o.name)
+        for row in self.rows:
+            if row.observation.verb in (DELETED, VANISHED):
+                there.pop(row.observation.uid, None)
         return [
             Observation(VANISHED, resource, namespace, name, uid, version, at, None)
-            for resource, namespace, name, uid in gone
+            for uid, resource, namespace, name in there.values()
+            if uid not in seen
         ]
 
-    def unwatched(self, resource: str, start: float | None, end: float, among: set[str] | None = None) -> None:
-        """Nobody watched ``resource`` from ``start`` (None: ever before) to ``end``: mark the jobs it concerns.
-
-        ``among``: job UIDs to look at, None for all of the cluster.
-        """
+    def unwatched(
+        self, resource: str, start: float | None, end: float, concerns: Callable[[JobState], bool] = lambda _: True
+    ) -> None:
+        """Nobody watched ``resource`` from ``start`` (None: ever before) to ``end``: mark the jobs it ``concerns``."""
         if resource != PODS and resource not in BY_RESOURCE:
             return  # Events and PodGroups do not enter the count
         rows = models.Job.objects.filter(cluster=self.cluster, present=True)
         self._load_jobs([uid for uid in rows.values_list("uid", flat=True) if uid not in self.jobs])
         for job in self.jobs.values():
-            if among is not None and job.uid not in among:
+            if not concerns(job):
                 continue
             kind = kind_of(job.api_version, job.kind)
             if resource != PODS and (kind is None or kind.resource != resource):
@@ -172,6 +180,9 @@ class Ledger:
         key = (observation.resource, observation.uid)
         known = self.known.get(key)
         if known is not None:
+            if observation.verb == VANISHED:  # a cluster that was set up anew counts its versions anew
+                newer = max(observation.resource_version, known.version + 1)
+                observation = observation._replace(resource_version=newer)
             if observation.resource_version <= known.version:
                 counts.duplicate += 1
                 return
@@ -207,14 +218,21 @@ class Ledger:
             job = self.jobs[uid] = new_job(self.cluster.name, uid, observation)
             self._release(uid, counts)
         elif job is None:
-            self._waiting.setdefault(uid, []).append((stream_id, observation))
-            if len(self._waiting) > WAITING_LIMIT:
-                self._waiting.popitem(last=False)
+            self._wait(uid, stream_id, observation)
         return job
+
+    def _wait(self, uid: str, stream_id: int, observation: Observation) -> None:
+        """Keep the newest of each object: what is awaited may be no job of ours and never come."""
+        waiting = self._waiting.setdefault(uid, {})
+        waiting[observation.resource, observation.uid] = (stream_id, observation)
+        if len(waiting) > WAITING_EACH:
+            del waiting[next(iter(waiting))]
+        if len(self._waiting) > WAITING_LIMIT:
+            self._waiting.popitem(last=False)
 
     def _release(self, uid: str, counts: Counts) -> None:
         """Events and PodGroups that were read before what they are about."""
-        for stream_id, observation in self._waiting.pop(uid, ()):
+        for stream_id, observation in self._waiting.pop(uid, {}).values():
             self._apply_one(stream_id, observation, counts)
 
     def look_up(self, observations: Iterable[Observation]) -> None:
@@ -225,10 +243,11 @@ class Ledger:
             if (observation.resource, observation.uid) in self.known:
                 continue
             home, _ = _home(observation)
-            if home is not None:
+            if home is not None or observation.facts is None:
                 objects.add(observation.uid)
-                if home not in self.jobs:
-                    jobs.add(home)
+            if home is not None and home not in self.jobs and home not in self._podgroup_jobs:
+                jobs.add(home)
+                objects.add(home)  # it may be a PodGroup, whose job is loaded with it
         self._load_jobs(jobs)
         self._load_objects(list(objects))
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
-from django.db import DatabaseError
+from django.db import Error
 
 from jobs.describe import describe
 from jobs.domain.facts import Observation
@@ -42,7 +42,7 @@ class Command(BaseCommand):
             try:
                 run_session(source, stop, seconds=seconds, on_change=None if quiet else self._print)
                 return
-            except DatabaseError as error:
+            except Error as error:
                 self.stderr.write(f"The database refused an append: {error}; trying again in {RETRY_SECONDS:.0f} s.")
                 stop.wait(RETRY_SECONDS)
 
