@@ -12,7 +12,7 @@ from django.core.management import call_command
 from jobs import models
 from tests.support.truth import RECORDINGS, differences, scenarios, truth
 
-pytestmark = pytest.mark.django_db(transaction=True)
+pytestmark = pytest.mark.django_db
 
 
 def replay(*names: str, **options: Any) -> str:
