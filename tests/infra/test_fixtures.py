@@ -1,6 +1,9 @@
 """The fixtures give real servers, and what they start ends."""
 
 import os
+import re
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -8,6 +11,8 @@ import psycopg
 import redis
 
 from demo import processes as child_processes
+
+ROOT = Path(__file__).resolve().parents[2]
 
 
 def alive(pid: int) -> bool:
@@ -45,6 +50,29 @@ def test_a_child_that_ignores_the_request_is_killed_with_its_children(tmp_path: 
     while alive(grandchild) and time.monotonic() < deadline:
         time.sleep(0.01)
     assert not alive(grandchild) or "Z" in Path(f"/proc/{grandchild}/stat").read_text().split()[2]
+
+
+def browser_tests(path: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+    clean = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/browser"]
+    return subprocess.run(
+        command, env=clean | {"PATH": path} | environ, cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def test_without_a_browser_its_tests_are_skipped_by_name(tmp_path: Path) -> None:
+    run = browser_tests(str(tmp_path))
+    assert run.returncode == 0, run.stdout
+    (line,) = [line for line in run.stdout.splitlines() if line.startswith("Browser tests skipped")]
+    assert "install the package chromium" in line
+    assert "tests/browser/test_live_job.py::test_the_recordings_can_be_browsed" in line
+    assert re.match(r"\d+ skipped", run.stdout.splitlines()[-1])
+
+
+def test_without_a_browser_ci_fails(tmp_path: Path) -> None:
+    run = browser_tests(str(tmp_path), CI="true")
+    assert run.returncode == 1
+    assert "no Chromium on this machine" in run.stdout
 
 
 def test_a_busy_port_is_not_free() -> None:
