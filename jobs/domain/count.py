@@ -74,6 +74,7 @@ def recount_breaks(job: JobState) -> None:
         pods = replica.incarnations
         for position in range(len(pods) - 1):
             if recount_pair(job, replica, position):
+                job.changes.replicas.add(replica.key)
                 job.changes.incarnations[pods[position].uid] = pods[position]
                 job.changes.recreations[pods[position].uid] = (pods[position], pods[position + 1])
 

@@ -9,6 +9,7 @@ from jobs.domain.count import add_incarnation, neighbours, recount_breaks, recou
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
 from jobs.domain.pods import fold_pod
 from jobs.domain.state import PODGROUP_LANE, Creations, Incarnation, JobState, Replica, Unobserved
+from jobs.domain.totals import incomplete, replica_of
 
 CREATED_PREFIXES = ("Created pod: ", "Created worker pod: ")
 
@@ -43,16 +44,19 @@ def unobserved(job: JobState, start: float | None, end: float, resource: str) ->
     if over and all(pod.gone for pod in job.pods.values()):
         return
     job.unobserved.append(Unobserved(start, end, resource))
-    job.changes.job = True
+    job.changes.job = job.changes.every_replica = True
 
 
 def _reduce_job(job: JobState, observation: Observation) -> None:
     if observation.resource_version <= job.version:
         return
     before = len(job.breaks)
+    generation = job.facts.generation if job.facts else None
     fold_job(job, observation)
     if len(job.breaks) != before:
         recount_breaks(job)
+    if generation != (job.facts.generation if job.facts else None) or generation is None:
+        job.changes.every_replica = True  # what Events prove depends on it
 
 
 def _reduce_pod(job: JobState, observation: Observation) -> None:
@@ -96,6 +100,7 @@ def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
 def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool) -> None:
     """Note what depends on the pod: itself, and the recreations before and after it."""
     job.changes.job = True
+    job.changes.replicas.add(replica.key)
     job.changes.incarnations[pod.uid] = pod
     pods = replica.incarnations
     for position in neighbours(replica, pod):
@@ -150,5 +155,9 @@ def _reduce_event(job: JobState, observation: Observation, facts: EventFacts) ->
         return
     known = job.creations.get(observation.uid)
     if known is None or facts.count > known.count:
-        job.creations[observation.uid] = Creations(message.removeprefix(prefix), facts.count, facts.last_at)
+        pod = message.removeprefix(prefix)
+        job.creations[observation.uid] = Creations(pod, facts.count, facts.last_at)
         job.changes.job = True
+        key = replica_of(job, pod)
+        if key is not None and incomplete(job):
+            job.changes.replicas.add(key)

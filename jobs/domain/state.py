@@ -6,8 +6,12 @@ Times are epoch seconds.
 """
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from jobs.domain.facts import JobFacts, PodGroupFacts
+
+if TYPE_CHECKING:
+    from jobs.domain.rollup import Rollup
 
 ReplicaKey = tuple[str, int, int]  # replica type as the label has it, replica index, job index
 
@@ -166,6 +170,8 @@ class Changes:
     """What the reducer touched since the store last asked."""
 
     job: bool = False
+    every_replica: bool = False  # something that all counts depend on
+    replicas: set[ReplicaKey] = field(default_factory=set)
     incarnations: dict[str, Incarnation] = field(default_factory=dict)
     recreations: dict[str, tuple[Incarnation, Incarnation]] = field(default_factory=dict)  # pod and its successor
     in_place: dict[tuple[str, int], tuple[Incarnation, InPlace]] = field(default_factory=dict)
@@ -204,6 +210,7 @@ class JobState:
     pods: dict[str, Incarnation] = field(default_factory=dict)
     spans: dict[str, list[Span]] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
+    rollup: "Rollup | None" = None  # sums kept by jobs.domain.rollup
 
     def open_span(self, lane: str) -> Span | None:
         """The lane's span that has not ended, if any."""

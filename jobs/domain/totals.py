@@ -4,8 +4,6 @@ from dataclasses import dataclass
 
 from jobs.domain.state import JobState, Replica, ReplicaKey
 
-FOLDED = "(combined from similar events)"
-
 
 @dataclass(slots=True)
 class Numbers:
@@ -46,13 +44,13 @@ def proven_creations(job: JobState) -> dict[ReplicaKey, int]:
         return {}
     proven: dict[ReplicaKey, int] = {}
     for creation in job.creations.values():
-        key = _replica_of(job, creation.pod)
+        key = replica_of(job, creation.pod)
         if key is not None:
             proven[key] = proven.get(key, 0) + creation.count
     return proven
 
 
-def _replica_of(job: JobState, pod: str) -> ReplicaKey | None:
+def replica_of(job: JobState, pod: str) -> ReplicaKey | None:
     """``tftest-worker-0`` of job ``tftest``: worker 0. The launcher of an MPIJob has no index."""
     rest = pod.removeprefix(job.name + "-")
     kind, _, index = rest.rpartition("-")
@@ -64,14 +62,18 @@ def _replica_of(job: JobState, pod: str) -> ReplicaKey | None:
 
 
 def job_numbers(job: JobState) -> Numbers:
-    """Each count summed over the replicas."""
+    """Each count summed over the replicas, from scratch; :mod:`jobs.domain.rollup` keeps the same sums up to date."""
     proven = proven_creations(job)
     total = Numbers(at_least=incomplete(job))
     for key in {**job.replicas, **dict.fromkeys(proven)}:
-        numbers = replica_numbers(job, job.replicas.get(key) or Replica(key), proven.get(key, 0))
-        total.recreations += numbers.recreations
-        total.in_place += numbers.in_place
-        total.true += numbers.true
-        total.kubectl += numbers.kubectl
-        total.hidden += numbers.hidden
+        add(total, replica_numbers(job, job.replicas.get(key) or Replica(key), proven.get(key, 0)))
     return total
+
+
+def add(total: Numbers, numbers: Numbers, sign: int = 1) -> None:
+    """Add a replica's counts to a sum, or take them out of it."""
+    total.recreations += sign * numbers.recreations
+    total.in_place += sign * numbers.in_place
+    total.true += sign * numbers.true
+    total.kubectl += sign * numbers.kubectl
+    total.hidden += sign * numbers.hidden

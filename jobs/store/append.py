@@ -12,9 +12,8 @@ from jobs import models
 from jobs.domain.causes import cause_of, last_code
 from jobs.domain.codes import meaning
 from jobs.domain.intervals import wait_start
+from jobs.domain.rollup import restarting_since, roll_up
 from jobs.domain.state import Changes, Incarnation, InPlace, JobState, Span
-from jobs.domain.summary import last_restart_at, restarting_since
-from jobs.domain.totals import job_numbers
 from jobs.store import leases
 from jobs.store.codec import facts_text, incarnation_text, job_text
 from jobs.store.ledger import Ledger
@@ -149,8 +148,8 @@ def _write_jobs(ledger: Ledger, cursor: CursorWrapper, seq: int) -> None:
     spans: list[Any] = []
     for uid, job in ledger.touched.items():
         job_id = ledger.job_ids[uid]
-        changes, job.changes = job.changes, Changes()
         jobs.append(_job_row(ledger.cluster.pk, job_id, job, seq))
+        changes, job.changes = job.changes, Changes()
         incarnations.extend(_incarnation_row(job_id, pod, seq) for pod in changes.incarnations.values())
         restarts.extend(_recreation_row(job_id, *pair, seq) for pair in changes.recreations.values())
         restarts.extend(_in_place_row(job_id, *pair, seq) for pair in changes.in_place.values())
@@ -162,7 +161,8 @@ def _write_jobs(ledger: Ledger, cursor: CursorWrapper, seq: int) -> None:
 
 
 def _job_row(cluster_id: int, job_id: int, job: JobState, seq: int) -> tuple[Any, ...]:
-    numbers = job_numbers(job)
+    rollup = roll_up(job)
+    numbers = rollup.total
     return (
         job_id,
         cluster_id,
@@ -181,8 +181,8 @@ def _job_row(cluster_id: int, job_id: int, job: JobState, seq: int) -> tuple[Any
         job.finished_at,
         job.deleted_at,
         job.last_observed_at,
-        last_restart_at(job),
-        restarting_since(job),
+        rollup.last_restart_at,
+        restarting_since(job, rollup),
         (job.podgroup.phase or "") if job.podgroup else "",
         len(job.replicas),
         job_text(job),

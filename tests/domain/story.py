@@ -21,7 +21,9 @@ from jobs.domain import facts as f
 from jobs.domain.kinds import KINDS, PODS, VOLCANO_PODGROUPS
 from jobs.domain.reducer import new_job, reduce, unobserved
 from jobs.domain.report import job_report
-from jobs.domain.state import JobState
+from jobs.domain.rollup import roll_up
+from jobs.domain.state import Changes, JobState
+from jobs.domain.totals import job_numbers
 
 BEGIN = 1_800_000_000.0
 SIGNS = {"+": f.ADDED, "~": f.MODIFIED, "x": f.DELETED, "=": f.LISTED, "?": f.VANISHED}
@@ -89,6 +91,21 @@ class Story:
         if state is None:
             state = self.jobs[job_uid] = new_job("test", job_uid, observation)
         reduce(state, observation)
+        self._same_sums(state)
+
+    @staticmethod
+    def _same_sums(state: JobState) -> None:
+        """The sums that are kept up to date equal those from scratch, at every step of every story."""
+        kept = roll_up(state)
+        assert kept.total == job_numbers(state)
+        state.rollup, state.changes = None, Changes()
+        fresh = roll_up(state)
+        assert (kept.waits, kept.restarts, kept.last_restart_at) == (
+            fresh.waits,
+            fresh.restarts,
+            fresh.last_restart_at,
+        )
+        state.rollup = kept
 
     def _event(self, verb: str, text: str) -> None:
         target, _, rest = text.partition(" ")
