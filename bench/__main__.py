@@ -1,0 +1,28 @@
+"""``python -m bench``: run the benches one after the other, or the named ones; ``make bench`` runs all."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+BENCHES = {
+    "ingest": "watch events stored per second, against the official client's decoding",
+    "memory": "a watcher's memory with 30,000 pods",
+}
+
+
+def main() -> int:
+    names = sys.argv[1:] or list(BENCHES)
+    unknown = [name for name in names if name not in BENCHES]
+    if unknown:
+        print(f"No bench named {', '.join(unknown)}. There are:")
+        for name, what in BENCHES.items():
+            print(f"  {name:<8} {what}")
+        return 2
+    for name in names:
+        print(f"== {name}: {BENCHES[name]}", flush=True)
+        subprocess.run([sys.executable, "-m", f"bench.{name}"], cwd=Path(__file__).resolve().parent.parent, check=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
