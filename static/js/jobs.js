@@ -48,23 +48,24 @@ function announce(job) {
   notice.hidden = false;
 }
 
-function rowsAddress(ids) {
+function rowsAddress(ids, totals) {
   const address = new URL(list.dataset.events, location.href); // the same filter
   address.pathname = list.dataset.rows;
   address.searchParams.set("ids", ids.join(","));
   address.searchParams.set("clusters", list.dataset.several);
-  if (Date.now() - totalsAt > TOTALS) {
-    totalsAt = Date.now();
-    address.searchParams.set("totals", "1");
-  }
+  if (totals) address.searchParams.set("totals", "1");
   return address;
 }
 
 async function refresh() {
   const ids = [...changed].slice(0, 50);
   changed.clear();
-  const answer = await fetch(rowsAddress(ids)).catch(() => null);
-  timer = changed.size ? setTimeout(refresh, REFRESH) : null;
+  const totals = Date.now() - totalsAt >= TOTALS;
+  if (totals) totalsAt = Date.now();
+  const answer = await fetch(rowsAddress(ids, totals)).catch(() => null);
+  // What was left out now is fetched later, also when nothing changes any more.
+  timer = null;
+  if (changed.size || !totals) timer = setTimeout(refresh, changed.size ? REFRESH : TOTALS);
   if (!answer?.ok) return;
   const page = new DOMParser().parseFromString(await answer.text(), "text/html");
   const sums = page.getElementById("sums");

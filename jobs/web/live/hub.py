@@ -130,7 +130,7 @@ class Hub:
                 log.exception("The event streams cannot read the database")
                 await asyncio.sleep(LOOK)
                 continue
-            self.seq, self.observed = news.seq, news.observed
+            self.seq, self.observed, self._told_push = news.seq, news.observed, self.push
             self._ready.set()
             return
 

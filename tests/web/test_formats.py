@@ -1,0 +1,39 @@
+"""Durations and times: written the same way by the server and by the browser."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from jobs.templatetags.restartscope import when
+from jobs.web.formats import chip_text, duration, exit_text
+
+TABLE = json.loads((Path(__file__).parent.parent / "js" / "durations.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("seconds", "text"), TABLE)
+def test_durations(seconds: float, text: str) -> None:
+    assert duration(seconds) == text
+
+
+def test_no_duration_is_nothing() -> None:
+    assert duration(None) == ""
+
+
+def test_ends() -> None:
+    assert exit_text(138, "Error") == "138"
+    assert exit_text(137, "OOMKilled") == "137 OOMKilled"
+    assert exit_text(None, "Evicted") == "Evicted"
+    assert chip_text(137, oom=True) == "137 OOM"
+    assert chip_text(None, oom=False) == "—"
+
+
+def test_times_are_utc_for_browsers_to_localise() -> None:
+    assert when(1795956231.062618, "exact") == (
+        '<time datetime="2026-11-29T12:43:51.062618+00:00" data-form="exact">2026-11-29 12:43:51.062 UTC</time>'
+    )
+
+
+@pytest.mark.parametrize("epoch", [None, 1e300, float("nan"), float("inf"), -1e18])
+def test_a_time_that_no_calendar_has_is_left_out(epoch: float | None) -> None:
+    assert when(epoch) == ""
