@@ -106,7 +106,7 @@ def ours(lines: list[tuple[str, bytes]], clones: int) -> dict[str, Any]:
 
 
 def wrong_counts(clones: int) -> int:
-    """How many (job, count) values of the report differ from the clones' truth; spans are not compared, time was ours."""
+    """How many jobs have other counts than the clones' truth; spans are not compared, their time was ours."""
     from jobs import models  # noqa: PLC0415
 
     expected: dict[tuple[str, str], list[int]] = {}
