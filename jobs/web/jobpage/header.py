@@ -9,8 +9,8 @@ from django.utils.translation import ngettext
 
 from jobs.domain.intervals import restarting, unobserved
 from jobs.domain.report import restart_policy
-from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica
-from jobs.domain.totals import replica_numbers
+from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica, ReplicaKey
+from jobs.domain.totals import Numbers, proven_creations, replica_numbers
 from jobs.models import Job, Restart
 from jobs.store.pages.jobs import shown_state
 from jobs.web.formats import chip_text, duration
@@ -72,14 +72,13 @@ def _gaps(job: JobState) -> list[tuple[float | None, float]]:
 def _sentence(row: Job, job: JobState, restarts: Sequence[Restart]) -> str:
     if row.true_restarts == 0:
         return _("No restart was seen, but not all of its life was watched.") if row.at_least else _("No restarts.")
-    busy = [replica for replica in job.replicas.values() if replica_numbers(job, replica).true]
-    if len(busy) == 1:
-        return _one_replica(job, busy[0], restarts)
-    if not busy:
-        return _("Events prove restarts that nobody watched.")
-    worst = max(busy, key=lambda replica: replica_numbers(job, replica).true)
-    if replica_numbers(job, worst).true * 2 > row.true_restarts:
-        return _worst_first(row, job, worst, len(busy) - 1, restarts)
+    proven = proven_creations(job)
+    keys = {**job.replicas, **dict.fromkeys(proven)}
+    found = {k: replica_numbers(job, job.replicas.get(k) or Replica(k), proven.get(k, 0)) for k in keys}
+    busy = {key: numbers for key, numbers in found.items() if numbers.true}
+    worst = max(busy, key=lambda key: busy[key].true)
+    if busy[worst].true * 2 > row.true_restarts:
+        return _worst_first(busy, worst, restarts)
     return ngettext(
         "%(replicas)d replicas restarted %(count)d time in all%(codes)s.",
         "%(replicas)d replicas restarted %(count)d times in all%(codes)s.",
@@ -87,42 +86,37 @@ def _sentence(row: Job, job: JobState, restarts: Sequence[Restart]) -> str:
     ) % {"replicas": len(busy), "count": row.true_restarts, "codes": _codes(restarts)}
 
 
-def _worst_first(row: Job, job: JobState, worst: Replica, others: int, restarts: Sequence[Restart]) -> str:
-    """One replica has most of the restarts: the sentence is about it, and names the rest."""
-    kind, index, job_index = worst.key
-    own = [r for r in restarts if (r.replica_type, r.replica_index, r.job_index) == (kind, index, job_index)]
-    rest = row.true_restarts - replica_numbers(job, worst).true
+def _worst_first(busy: dict[ReplicaKey, Numbers], worst: ReplicaKey, restarts: Sequence[Restart]) -> str:
+    """One replica has most of the restarts: the sentence is about it, and a second one names the rest."""
+    own = [r for r in restarts if (r.replica_type, r.replica_index, r.job_index) == worst]
+    story = _one_replica(worst, busy[worst], own)
+    others = len(busy) - 1
+    if not others:
+        return story
+    rest = sum(numbers.true for numbers in busy.values()) - busy[worst].true
     more = ngettext("%(others)d other replica restarted", "%(others)d other replicas restarted", others)
     times = ngettext("%(rest)d time", "%(rest)d times", rest)
-    return f"{_one_replica(job, worst, own)} {more} {times}." % {"others": others, "rest": rest}
+    return f"{story} {more % {'others': others}} {times % {'rest': rest}}."
 
 
-def _one_replica(job: JobState, replica: Replica, restarts: Sequence[Restart]) -> str:
-    numbers = replica_numbers(job, replica)
-    words = {"replica": replica_name(replica.key), "count": numbers.true, "codes": _codes(restarts)}
-    if numbers.in_place == 0:
-        return (
-            ngettext(
-                "%(replica)s has been recreated %(count)d time%(codes)s.",
-                "%(replica)s has been recreated %(count)d times%(codes)s.",
-                numbers.true,
-            )
-            % words
+def _one_replica(key: ReplicaKey, numbers: Numbers, restarts: Sequence[Restart]) -> str:
+    words = {"replica": replica_name(key), "count": numbers.true, "codes": _codes(restarts)}
+    if numbers.in_place and numbers.recreations:
+        text = _("%(replica)s was recreated %(recreations)d and restarted in place %(in_place)d times%(codes)s.")
+        return text % {**words, "recreations": numbers.recreations, "in_place": numbers.in_place}
+    if numbers.in_place:
+        text = ngettext(
+            "%(replica)s was restarted in place %(count)d time%(codes)s.",
+            "%(replica)s was restarted in place %(count)d times%(codes)s.",
+            numbers.true,
         )
-    if numbers.recreations == 0:
-        return (
-            ngettext(
-                "%(replica)s was restarted in place %(count)d time%(codes)s.",
-                "%(replica)s was restarted in place %(count)d times%(codes)s.",
-                numbers.true,
-            )
-            % words
+    else:
+        text = ngettext(
+            "%(replica)s has been recreated %(count)d time%(codes)s.",
+            "%(replica)s has been recreated %(count)d times%(codes)s.",
+            numbers.true,
         )
-    return _("%(replica)s was recreated %(recreations)d and restarted in place %(in_place)d times%(codes)s.") % {
-        **words,
-        "recreations": numbers.recreations,
-        "in_place": numbers.in_place,
-    }
+    return text % words
 
 
 def _codes(restarts: Sequence[Restart]) -> str:
@@ -163,7 +157,7 @@ def _kubectl_sentence(row: Job) -> str:
     )
 
 
-def replica_name(key: tuple[str, int, int]) -> str:
+def replica_name(key: ReplicaKey) -> str:
     """``worker 0``; with the job index before it where there is one."""
     kind, index, job_index = key
     return f"{kind} {job_index}/{index}" if job_index else f"{kind} {index}"

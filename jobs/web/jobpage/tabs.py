@@ -175,10 +175,10 @@ def phase_rows(job: JobState, end: float) -> list[PhaseRow]:
     spans = [*job.spans.get(STATE_LANE, ()), *job.spans.get(RESTARTING_LANE, ())]
     spans.sort(key=lambda span: (span.start is not None, span.start or 0.0))
     # The state lane says Restarting, too, while the condition holds: shown once.
-    conditions = {(span.start, span.end) for span in spans if span.lane == RESTARTING_LANE}
+    conditions = {span.start for span in spans if span.lane == RESTARTING_LANE}
     rows = []
     for span in spans:
-        if span.lane == STATE_LANE and span.value == "Restarting" and (span.start, span.end) in conditions:
+        if span.lane == STATE_LANE and span.value == "Restarting" and span.start in conditions:
             continue
         until = _over(job, end) if span.lane == RESTARTING_LANE else end
         seconds = (span.end if span.end is not None else until) - span.start if span.start is not None else None

@@ -125,7 +125,7 @@ function drawStateLane(pen, view, row) {
     rounded(pen, area.left, top, area.width, row.height);
     if (fill) fillWith(pen, view.palette[fill]);
     else strokeWith(pen, view.palette.pending);
-    inside(pen, view, span.value, area, top, row.height, span.value === "Failed" ? view.palette["failed-ink"] : view.palette.muted);
+    inside(pen, view, span.value, area, top, row.height, span.value === "Failed" ? view.palette["failed-ink"] : view.palette.ink);
   }
   drawRestarting(pen, view, row, top);
 }
