@@ -7,6 +7,7 @@ from pathlib import Path
 BENCHES = {
     "ingest": "watch events stored per second, against the official client's decoding",
     "memory": "a watcher's memory with 30,000 pods",
+    "others": "what kubectl, Events and polling would say of the seed experiment",
 }
 
 
