@@ -142,6 +142,10 @@ class WatchHub:
     async def flowing(self) -> None:
         await self._flowing.wait()
 
+    def has_reached(self, version: int) -> bool:
+        """A watch from a version in the future is left in silence: it gets no bookmark that is older."""
+        return version <= self._store.resource_version
+
     def replay(self, watcher: Watcher, changes: Iterable[Change]) -> Iterator[bytes]:
         """The lines of past changes for one watcher."""
         for change in changes:
@@ -239,7 +243,8 @@ class WatchResponse:
                 return
             if self._bookmark_every and now >= bookmark:
                 bookmark = now + self._bookmark_every
-                self._watcher.push(self._hub.bookmark(self._watcher.resource))
+                if self._hub.has_reached(self._watcher.after):
+                    self._watcher.push(self._hub.bookmark(self._watcher.resource))
             if chunk := self._watcher.take():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 await asyncio.sleep(0)

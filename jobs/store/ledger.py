@@ -144,8 +144,9 @@ class Ledger:
             kind = kind_of(job.api_version, job.kind)
             if resource != PODS and (kind is None or kind.resource != resource):
                 continue
-            began = job.created_at if job.created_at is not None else job.first_observed_at
-            if began is None or began >= end or (job.facts is not None and not _has_history(job.facts)):
+            # Two clocks: a cluster's that is ahead of ours must not make a job begin after we saw it.
+            began = min((at for at in (job.created_at, job.first_observed_at) if at is not None), default=end)
+            if began >= end or (job.facts is not None and not _has_history(job.facts)):
                 continue
             unobserved(
                 job, max(start, began) if start is not None else began, end, "pods" if resource == PODS else "jobs"
