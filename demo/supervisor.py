@@ -5,6 +5,8 @@ children every TICK seconds, and a signal only sets a flag.
 """
 
 import contextlib
+import os
+import select
 import signal
 import subprocess
 import time
@@ -54,11 +56,15 @@ class Supervisor:
     say: Callable[[str], None]
     children: list[Child] = field(default_factory=list)
     stopping: bool = False
+    terminal: int | None = None  # file descriptor of the terminal whose end is ours
 
     def catch_signals(self) -> None:
-        """Ctrl-C, a request to end, and the terminal going away all mean the same."""
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        """Ctrl-C, a request to end and the end of the terminal mean the same; under nohup the last means nothing."""
+        for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, self._on_signal)
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:
+            signal.signal(signal.SIGHUP, self._on_signal)
+            self.terminal = terminal()
 
     def _on_signal(self, _number: int, _frame: FrameType | None) -> None:
         self.stopping = True
@@ -98,7 +104,7 @@ class Supervisor:
 
     def tend(self) -> None:
         """One look: note deaths, restart what is due. Raises Stopped or Failed."""
-        if self.stopping:
+        if self.stopping or (self.terminal is not None and is_gone(self.terminal)):
             raise Stopped
         now = time.monotonic()
         for child in self.children:
@@ -135,6 +141,22 @@ class Supervisor:
             wave = [child.process for child in self.children if child.process and child.server is servers]
             killed += processes.stop(wave, grace=grace)
         return [child.name for child in self.children if child.process and child.process.pid in killed]
+
+
+def terminal() -> int | None:
+    """A file descriptor of the controlling terminal, None without one."""
+    try:
+        return os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY | os.O_CLOEXEC)
+    except OSError:
+        return None
+
+
+def is_gone(terminal: int) -> bool:
+    """Whether the terminal was closed. The kernel tells only the first process of a session, and that may be make,
+    which does not pass it on."""
+    poll = select.poll()
+    poll.register(terminal, 0)  # a hang-up is told without being asked for
+    return bool(poll.poll(0))
 
 
 def printer() -> Callable[[str], None]:

@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import pty
 import signal
 import socket
 import subprocess
@@ -99,6 +100,31 @@ def test_however_it_ends_nothing_is_left(number: int, processes: Any, tmp_path: 
     while family_left(children) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert family_left(children) == []
+
+
+@pytest.mark.timeout(120)
+def test_it_ends_with_its_terminal_even_under_make(tmp_path: Path) -> None:
+    # The kernel's SIGHUP goes to the first process of the session alone: here to a shell that keeps it to itself.
+    command = f"trap : HUP; {sys.executable} -m demo --port 0 --data-dir {tmp_path}/data; sleep 30"
+    leader, terminal = pty.fork()
+    if leader == 0:
+        os.chdir(ROOT)
+        os.execvp("sh", ["sh", "-c", command])
+    try:
+        log = tmp_path / "data" / "logs" / "migrate.log"
+        deadline = time.monotonic() + 60
+        while not log.exists() and time.monotonic() < deadline:
+            time.sleep(0.05)
+        children = psutil.Process(leader).children(recursive=True)
+        assert len(children) >= 3
+    finally:
+        os.close(terminal)
+    try:
+        _, left = psutil.wait_procs(children, timeout=6)
+        assert [process for process in left if process.name() != "sleep"] == []
+    finally:
+        os.killpg(leader, signal.SIGKILL)
+        os.waitpid(leader, 0)
 
 
 def test_a_second_run_starts_clean_and_says_so(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
