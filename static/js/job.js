@@ -40,10 +40,17 @@ function numbers(job) {
   document.title = document.title.replace(/^(≥ )?\d+/, text.true);
 }
 
+// What somebody is reading with the keyboard, or has scrolled aside, is left as it is until the next change.
+function refreshPart(part) {
+  const held = document.activeElement?.closest(".sideways, details");
+  const aside = [...part.querySelectorAll(".sideways")].some((region) => region.scrollLeft > 0);
+  if (!aside && !(held && part.contains(held))) window.htmx?.trigger(part, "refresh");
+}
+
 function refreshTables() {
   stale ??= setTimeout(() => {
     stale = null;
-    if (!document.hidden) window.htmx?.trigger(document.body, "job:changed");
+    if (!document.hidden) for (const id of ["job-header", "tabs"]) refreshPart(document.getElementById(id));
     else document.addEventListener("visibilitychange", refreshTables, { once: true });
   }, TABLES);
 }

@@ -1,10 +1,12 @@
 """The JSON API, the health endpoint and the watchers' page."""
 
+import time
+
 import pytest
 from django.db import DatabaseError
 from django.test import Client
 
-from jobs.models import Gap, Job, Lease, Stream
+from jobs.models import Cluster, Gap, Job, Lease, Stream
 from tests.support.recorded import replay
 
 
@@ -73,15 +75,28 @@ def test_trouble_is_named_with_how_to_mend_it(client: Client) -> None:
     )
     Gap.objects.create(cluster=stream.cluster, resource="pods", start=10.0, end=20.0, reason="listed again")
     Lease.objects.create(cluster=stream.cluster, holder="host:1", epoch=1)
+    Cluster.objects.update(observed_until=time.time())
     page = client.get("/watchers/").content.decode()
     assert "Grant list and watch on &lt;pods&gt;." in page
     assert "1 stream in trouble" in page
     assert "no uid" in page
     assert "×3" in page
     assert "listed again" in page
-    assert "No watcher reports" in page, "the lease's holder has not been heard of for long"
+    assert "No watcher reports" not in page
     fragment = client.get("/watchers/", headers={"HX-Request": "true"}).content.decode()
     assert fragment.startswith('<div id="watchers"')
+
+
+@pytest.mark.django_db
+def test_a_silent_watcher_is_stale_and_its_streams_only_were(client: Client) -> None:
+    replay("tf-normal", cluster="sim")
+    Stream.objects.update(state="watching")
+    Lease.objects.create(cluster=Cluster.objects.get(), holder="host:1", epoch=1)
+    Cluster.objects.update(observed_until=time.time() - 60)
+    page = client.get("/watchers/").content.decode()
+    assert "No watcher reports" in page
+    assert "was watching" in page
+    assert 'class="tone good"' not in page
 
 
 @pytest.mark.django_db

@@ -75,6 +75,7 @@ def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
             "seq": seq,
             "earlier": [(job, job_url(job)) for job in same_name if (job.created_at or 0) < (row.created_at or 0)],
             "newer": [(job, job_url(job)) for job in same_name if (job.created_at or 0) > (row.created_at or 0)],
+            "lanes": len(parts.job.replicas),
             "pods": pods,
             "more_pods": more_pods,
         }

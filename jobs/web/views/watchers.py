@@ -20,6 +20,7 @@ MILD = ("not installed", "reconnecting", "throttled")  # heals by itself, or ask
 @dataclass
 class StreamView:
     stream: Stream
+    state: str
     tone: str
     """good, waiting or bad; shown beside the word, which is what tells."""
 
@@ -45,12 +46,18 @@ def watchers(request: HttpRequest) -> HttpResponse:
 
 
 def _view(watched: WatchedCluster, now: float) -> ClusterView:
-    return ClusterView(
-        watched=watched,
-        live=cluster_is_live(watched.cluster.observed_until, now),
-        ever_watched=bool(watched.lease and watched.lease.holder),
-        streams=[StreamView(stream, _tone(stream)) for stream in watched.streams],
-    )
+    live = cluster_is_live(watched.cluster.observed_until, now)
+    ever_watched = bool(watched.lease and watched.lease.holder)
+    stale = ever_watched and not live
+    streams = [_stream(stream, stale=stale) for stream in watched.streams]
+    return ClusterView(watched, live, ever_watched, streams)
+
+
+def _stream(stream: Stream, *, stale: bool) -> StreamView:
+    """Nobody brings the states of a stale cluster up to date, so they are only what was."""
+    if stale:
+        return StreamView(stream, _("was %s") % stream.state if stream.state else "", "waiting")
+    return StreamView(stream, stream.state, _tone(stream))
 
 
 def _tone(stream: Stream) -> str:

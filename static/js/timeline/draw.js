@@ -144,12 +144,14 @@ function drawRestarting(pen, view, row, top) {
     fillWith(pen, view.palette.restarting);
     marker(pen, view, area.left + Math.min(area.width, view.width - area.left) / 2, top - 3);
   }
-  const middles = boxes.map((area) => area.left + area.width / 2);
   const widths = boxes.map((area) => pen.measureText(area.text).width);
+  const middles = boxes.map((area, n) => {
+    const middle = area.left + area.width / 2;
+    return Math.max(view.gutter + widths[n] / 2, Math.min(middle, view.width - widths[n] / 2 - 2));
+  });
   pen.fillStyle = view.palette["restarting-text"];
   for (const index of spread(middles, widths)) {
-    const x = Math.max(view.gutter, Math.min(middles[index] - widths[index] / 2, view.width - widths[index] - 2));
-    pen.fillText(boxes[index].text, x, top - 13);
+    pen.fillText(boxes[index].text, middles[index] - widths[index] / 2, top - 13);
   }
 }
 
