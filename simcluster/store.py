@@ -319,8 +319,9 @@ class Store:
             if grace_seconds is None or grace_seconds >= before:
                 return old
             requested = parse_rfc3339(metadata["deletionTimestamp"]) - before
+            # A kubelet that asks later than the grace period allowed moves the moment to now, not into the past.
             changes = {
-                "deletionTimestamp": rfc3339(requested + grace_seconds),
+                "deletionTimestamp": rfc3339(max(requested + grace_seconds, self.clock.now())),
                 "deletionGracePeriodSeconds": grace_seconds,
             }
             return self._write("MODIFIED", PODS, with_metadata(PODS, old, **changes), old)

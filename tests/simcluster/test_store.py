@@ -165,7 +165,10 @@ def test_a_running_pod_is_deleted_in_three_writes(world: World) -> None:
     assert world.store.delete(PODS, "wire", "p", grace_seconds=60)["metadata"] == marked  # may only be shortened
     world.clock.advance(1)
     gone = world.store.delete(PODS, "wire", "p", grace_seconds=0)["metadata"]
-    assert (gone["deletionTimestamp"], gone["deletionGracePeriodSeconds"]) == (rfc3339(asked), 0)
+    assert (gone["deletionTimestamp"], gone["deletionGracePeriodSeconds"]) == (
+        rfc3339(asked + 1),
+        0,
+    )  # as recorded: now
     assert gone["generation"] == 2
     assert world.kinds() == ["ADDED", "MODIFIED", "MODIFIED", "DELETED"]
     versions = [version for _, _, version in world.seen]
