@@ -36,6 +36,8 @@ RELOAD_INTERVAL = 60.0  # seconds between two readings of the configuration beca
 CHUNK = 1 << 16  # bytes per read
 USER_AGENT = "restartscope"
 
+_importing = threading.Lock()  # two threads that import the client at once deadlock in it, and it stays half imported
+
 
 class ConnectionSettingError(Exception):
     """The source of a connection cannot be used; the text says what to do."""
@@ -47,6 +49,9 @@ def connect(source: str = KUBECONFIG) -> "Connection":
     ``kubeconfig`` (the default kubeconfig and its current context), ``FILE[#context]``, or ``in-cluster`` (the pod's
     service account). Raises ``ConnectionSettingError``.
     """
+    with _importing:
+        import kubernetes.client  # noqa: PLC0415
+        import kubernetes.config  # noqa: F401, PLC0415
     return Connection(source, _client(source))
 
 
