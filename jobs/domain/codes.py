@@ -32,10 +32,18 @@ def signal_name(code: int) -> str | None:
         return None
 
 
+def actual_class(code: int) -> str:
+    """What the operator does after this code under ExitCode: ``retryable`` or ``permanent``."""
+    return "retryable" if retried(code) else "permanent"
+
+
 def meaning(code: int) -> str:
-    """The class in words, as shown behind a code: ``user-defined, retryable``."""
+    """The class under ExitCode in words, as shown behind a code: ``user-defined, retryable``."""
     if code == 0:
         return "success"
-    documented = documented_class(code)
-    actual = "retryable" if retried(code) else "permanent"
-    return actual if documented == actual else f"{documented}, {actual}"
+    documented, actual = documented_class(code), actual_class(code)
+    if documented == actual:
+        return actual
+    if documented == "permanent":
+        return "documented as permanent, in fact retryable"
+    return f"{documented}, {actual}"

@@ -2,6 +2,7 @@
 
 from bisect import insort
 
+from jobs.domain.causes import settle_cause
 from jobs.domain.state import Break, Incarnation, JobState, Replica
 
 
@@ -44,6 +45,8 @@ def recount_pair(job: JobState, replica: Replica, position: int) -> bool:
     changed = (pod.followed, pod.counts, pod.excluded) != (followed, counts, excluded)
     replica.recreations += counts - pod.counts
     pod.followed, pod.counts, pod.excluded = followed, counts, excluded
+    if changed:
+        settle_cause(pod)  # that it was taken along with its gang shows by the successor
     return changed
 
 

@@ -16,7 +16,9 @@ class JobKind:
     """What differs between kinds.
 
     ``container``: name of the main container (restart facts, section 1). ``specs``: the field that holds the replica
-    specs. ``conditions``: False where the state is a phase.
+    specs. ``conditions``: False where the state is a phase. ``deletion_fails``: the restart policies under which a pod
+    that is deleted while it runs fails the job. ``gang_restarts``: True where the controller answers the failure of one
+    replica by restarting all.
     """
 
     kind: str
@@ -28,6 +30,8 @@ class JobKind:
     operator: str | None
     recreates_failed: bool = True
     conditions: bool = True
+    deletion_fails: tuple[str, ...] = ("Never",)
+    gang_restarts: bool = False
 
     @property
     def resource(self) -> str:
@@ -38,20 +42,40 @@ class JobKind:
         return f"{self.group}/{self.version}"
 
 
-def _kubeflow(kind: str, container: str, specs: str, *, recreates_failed: bool = True) -> JobKind:
+POLICIES = ("Never", "OnFailure", "Always", "ExitCode")
+
+
+def _kubeflow(
+    kind: str,
+    container: str,
+    specs: str,
+    *,
+    recreates_failed: bool = True,
+    deletion_fails: tuple[str, ...] = ("Never",),
+) -> JobKind:
     plural = kind.lower() + "s"
     operator = kind.lower() + "-controller"
-    return JobKind(kind, plural, "kubeflow.org", "v1", container, specs, operator, recreates_failed)
+    return JobKind(
+        kind,
+        plural,
+        "kubeflow.org",
+        "v1",
+        container,
+        specs,
+        operator,
+        recreates_failed,
+        deletion_fails=deletion_fails,
+    )
 
 
 KINDS: tuple[JobKind, ...] = (
-    _kubeflow("TFJob", "tensorflow", "tfReplicaSpecs"),
+    _kubeflow("TFJob", "tensorflow", "tfReplicaSpecs", deletion_fails=POLICIES),
     _kubeflow("PyTorchJob", "pytorch", "pytorchReplicaSpecs"),
     _kubeflow("MPIJob", "mpi", "mpiReplicaSpecs", recreates_failed=False),
-    _kubeflow("XGBoostJob", "xgboost", "xgbReplicaSpecs"),
+    _kubeflow("XGBoostJob", "xgboost", "xgbReplicaSpecs", deletion_fails=("Never", "OnFailure", "Always")),
     _kubeflow("PaddleJob", "paddle", "paddleReplicaSpecs"),
     _kubeflow("JAXJob", "jax", "jaxReplicaSpecs"),
-    JobKind("Job", "jobs", "batch.volcano.sh", "v1alpha1", None, "tasks", None, conditions=False),
+    JobKind("Job", "jobs", "batch.volcano.sh", "v1alpha1", None, "tasks", None, conditions=False, gang_restarts=True),
 )
 
 BY_RESOURCE: dict[str, JobKind] = {kind.resource: kind for kind in KINDS}

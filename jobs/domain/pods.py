@@ -1,5 +1,6 @@
 """Fold one pod's observations into its incarnation."""
 
+from jobs.domain.causes import final_end
 from jobs.domain.facts import DELETED, VANISHED, ContainerFacts, Observation, PodFacts, Terminated
 from jobs.domain.kinds import kind_of
 from jobs.domain.state import End, Failure, Incarnation, InPlace
@@ -7,6 +8,16 @@ from jobs.domain.state import End, Failure, Incarnation, InPlace
 FILLER = "ContainerStatusUnknown"  # the kubelet's word for a container that it cannot find: no exit code
 FINAL_PHASES = ("Failed", "Succeeded")
 FINAL_READY_REASONS = ("PodFailed", "PodCompleted")
+PULL_FAILURES = (
+    "ErrImagePull",
+    "ImagePullBackOff",
+    "InvalidImageName",
+    "ErrImageNeverPull",
+    "ImageInspectError",
+    "RegistryUnavailable",
+    "SignatureValidationFailed",
+)
+ENDS_COMPARED = 4  # an end is repeated by the next few observations only; older ones need no comparison
 
 
 def main_container(facts: PodFacts) -> ContainerFacts | None:
@@ -35,7 +46,6 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
     pod.version = observation.resource_version
     pod.last_seen_at = at
     main = main_container(facts)
-    pod.deleted_first = pod.deleted_first or _deletion_came_first(pod, facts, main)
     _fold_identity(pod, facts, at)
     touched = _fold_main(pod, facts, main, at) if main else []
     _fold_others(pod, facts, main)
@@ -44,6 +54,7 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
         pod.deleted_at = at
         if pod.ended_at is None:
             pod.ended_at = pod.main_ended_seen_at or at
+    pod.deleted_first = _deletion_came_first(pod)
     return touched
 
 
@@ -54,8 +65,7 @@ def _fold_identity(pod: Incarnation, facts: PodFacts, at: float) -> None:
     pod.unschedulable = facts.unschedulable
     pod.status_reason = facts.status_reason or pod.status_reason
     pod.status_message = facts.status_message or pod.status_message
-    pod.disruption = facts.disruption or pod.disruption
-    pod.disruption_message = facts.disruption_message or pod.disruption_message
+    _fold_disruption(pod, facts)
     pod.pod_policy = facts.restart_policy or pod.pod_policy
     pod.finalizers = facts.finalizers
     if facts.initialized and pod.initialized_at is None:
@@ -65,20 +75,31 @@ def _fold_identity(pod: Incarnation, facts: PodFacts, at: float) -> None:
     if facts.deletion_at is not None and pod.deleting_at is None:
         # The timestamp jumps back when the object finally goes; its first value is when deletion was asked.
         pod.deletion_at = facts.deletion_at
+        pod.deletion_grace = facts.deletion_grace
         pod.deleting_at = at
 
 
-def _deletion_came_first(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None) -> bool:
-    """True at the first sight of a deletionTimestamp if the main container had not ended by then."""
-    if facts.deletion_at is None or pod.deleting_at is not None or pod.main_ended_seen_at is not None:
+def _fold_disruption(pod: Incarnation, facts: PodFacts) -> None:
+    """An announced disruption may be called off while the pod runs on; once the pod goes, the last word stays."""
+    going = facts.deletion_at is not None or facts.phase in FINAL_PHASES or pod.deleting_at is not None
+    if facts.disruption or not going:
+        pod.disruption, pod.disruption_message = facts.disruption, facts.disruption_message
+
+
+def _deletion_came_first(pod: Incarnation) -> bool:
+    """Whether deletion was asked before the main container's last run ended, as we saw it or by the cluster's clock.
+
+    A pod that shows both at once is ordered by whole seconds; within one second the deletion is taken for the cause:
+    it kills at once, while a failed pod is deleted a second later at the earliest.
+    """
+    asked = pod.deleting_at if pod.deleting_at is not None else pod.deleted_at
+    if asked is None:
         return False
-    if facts.phase in FINAL_PHASES and pod.phase in FINAL_PHASES:
-        return False
-    end = main.terminated if main else None
-    if end is None or end.reason == FILLER:
-        return True
-    # Both appear at once: whole seconds of the cluster's clock are all there is to order them.
-    return end.finished_at is None or end.finished_at >= facts.deletion_at
+    end = final_end(pod)
+    if end is None:
+        return pod.ended_at is None or pod.ended_at >= asked
+    dated = end.at is not None and pod.deletion_at is not None
+    return end.seen_at >= asked and not (dated and end.at < pod.deletion_at)  # type: ignore[operator]
 
 
 def _fold_main(pod: Incarnation, facts: PodFacts, main: ContainerFacts, at: float) -> list[InPlace]:
@@ -91,6 +112,7 @@ def _fold_main(pod: Incarnation, facts: PodFacts, main: ContainerFacts, at: floa
         if touched:
             touched[-1].running_at = at
         pod.main_ended_seen_at = None
+        pod.ends_before_run = len(pod.ends)
     elif main.state == "terminated" and pod.main_ended_seen_at is None:
         pod.main_ended_seen_at = at
     pod.main_state = main.state
@@ -105,7 +127,7 @@ def _add_end(pod: Incarnation, end: Terminated, at: float, live: bool) -> None:
     if end.reason == FILLER or end.exit_code is None:
         return
     key = (end.container_id, end.finished_at, end.exit_code)
-    for known in reversed(pod.ends):
+    for known in pod.ends[-ENDS_COMPARED:]:
         if (known.container_id, known.at, known.exit_code) == key:
             return
     pod.ends.append(
@@ -142,26 +164,54 @@ def _count_in_place(pod: Incarnation, main: ContainerFacts, at: float) -> list[I
 
 def _fold_others(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None) -> None:
     """Init containers and sidecars: restarts, failures, and what kubectl's column adds up."""
+    if not facts.containers:
+        return
     init_restarts = sidecar_restarts = regular_restarts = native_restarts = 0
     initializing = False
     for container in facts.containers:
         if container.init and not container.sidecar:
             init_restarts += container.restart_count
             initializing = initializing or not _init_done(container)
-            pod.init_failure = _failure(container) or pod.init_failure
         elif container.init:
             native_restarts += container.restart_count
             initializing = initializing or not container.started
         else:
             regular_restarts += container.restart_count
-        if container.sidecar or (not container.init and container is not main):
+        if _is_sidecar(container, main):
             sidecar_restarts += container.restart_count
-            pod.sidecar_failure = _failure(container) or pod.sidecar_failure
     pod.init_restarts = max(pod.init_restarts, init_restarts)
     pod.sidecar_restarts = max(pod.sidecar_restarts, sidecar_restarts)
-    if facts.containers:
-        while_initializing = initializing and not facts.initialized
-        pod.kubectl_restarts = (init_restarts if while_initializing else regular_restarts) + native_restarts
+    while_initializing = initializing and not facts.initialized
+    pod.kubectl_restarts = (init_restarts if while_initializing else regular_restarts) + native_restarts
+    _fold_failures(pod, facts, main)
+
+
+def _is_sidecar(container: ContainerFacts, main: ContainerFacts | None) -> bool:
+    return container.sidecar or (not container.init and container is not main)
+
+
+def _fold_failures(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None) -> None:
+    """Which other container is failing. What recovers failed no longer; a state that says nothing changes nothing."""
+    init = [c for c in facts.containers if c.init and not c.sidecar and _says(c)]
+    side = [c for c in facts.containers if _is_sidecar(c, main) and _says(c)]
+    if init:
+        pod.init_failure = next((found for c in init if (found := _failure(c))), None)
+    if side:
+        pod.sidecar_failure = next((found for c in side if (found := _failure(c))), None)
+    others = [c for c in facts.containers if c is not main]
+    pod.crashing = next((c.name for c in others if c.waiting_reason == "CrashLoopBackOff"), None)
+    waiting = [c.waiting_reason for c in facts.containers if c.waiting_reason in PULL_FAILURES]
+    if waiting:
+        pod.pull_failure = waiting[0]
+    elif any(c.state == "running" for c in facts.containers):
+        pod.pull_failure = None
+
+
+def _says(container: ContainerFacts) -> bool:
+    """Whether a state tells how the container fares; the kubelet's filler does not."""
+    if container.terminated is not None:
+        return container.terminated.reason != FILLER
+    return container.state is not None
 
 
 def _init_done(container: ContainerFacts) -> bool:
@@ -169,10 +219,13 @@ def _init_done(container: ContainerFacts) -> bool:
 
 
 def _failure(container: ContainerFacts) -> Failure | None:
-    for end in (container.terminated, container.last_terminated):
-        if end is not None and end.exit_code and end.reason != FILLER:
-            return Failure(container.name, end.exit_code, end.reason)
-    return None
+    """How a container that does not run ended badly: now, or before the wait for its next try."""
+    end = container.terminated
+    if end is None and container.state == "waiting":
+        end = container.last_terminated
+    if end is None or not end.exit_code or end.reason == FILLER:
+        return None
+    return Failure(container.name, end.exit_code, end.reason)
 
 
 def _fold_end(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None, at: float) -> None:

@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.domain.causes import last_code
+from jobs.domain.causes import had_completed
 from jobs.domain.intervals import restarting, segments, unobserved
 from jobs.domain.kinds import kind_of
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica
@@ -97,7 +97,8 @@ def _replica(job: JobState, replica: Replica, proven: int) -> Json:
 def flags(job: JobState, replica: Replica) -> list[str]:
     """What is unusual about a replica's restarts."""
     found = set()
-    never = restart_policy(job, replica.key[0]) == "Never"
+    kind = kind_of(job.api_version, job.kind)
+    never = restart_policy(job, replica.key[0]) == "Never" and not (kind and kind.gang_restarts)
     failed_at = job.finished_at if job.state == "Failed" else None
     pods = replica.incarnations
     for position, pod in enumerate(pods):
@@ -105,7 +106,7 @@ def flags(job: JobState, replica: Replica) -> list[str]:
             found.add("crash-loop")
         if not pod.counts:
             continue
-        if pod.cause_code == "completed" or (pod.phase == "Succeeded" and last_code(pod) == 0):
+        if had_completed(pod):
             found.add("completed-replica-run-again")
         if never:
             found.add("unexpected-for-policy-never")

@@ -79,7 +79,9 @@ class Incarnation:
     deleting_at: float | None = None  # first observed with a deletionTimestamp
     deleted_at: float | None = None  # DELETED as observed
     vanished: tuple[float, float] | None = None  # missing from a relist: last seen, list time
+    deletion_grace: int | None = None  # seconds the pod was given to end
     deleted_first: bool = False  # deletion was asked before the main container ended
+    taken_by: str = ""  # UID of the pod whose end made the controller delete this one with the whole gang
     main_state: str | None = None
     waiting_reason: str | None = None
     main_ended_seen_at: float | None = None  # observed end of the current run, None while one runs
@@ -89,6 +91,7 @@ class Incarnation:
     init_restarts: int = 0
     sidecar_restarts: int = 0
     ends: list[End] = field(default_factory=list)
+    ends_before_run: int = 0  # how many of them were known when the main container was last seen running
     in_place: list[InPlace] = field(default_factory=list)
     init_failure: Failure | None = None
     sidecar_failure: Failure | None = None
@@ -97,6 +100,8 @@ class Incarnation:
     disruption: str | None = None
     disruption_message: str | None = None
     unschedulable: str | None = None
+    pull_failure: str | None = None  # the waiting reason of a container whose image cannot be had
+    crashing: str | None = None  # a container other than the main one in CrashLoopBackOff
     node: str | None = None
     image: str | None = None
     pod_policy: str | None = None
@@ -158,11 +163,12 @@ class Unobserved:
 
 @dataclass(slots=True)
 class Creations:
-    """What one SuccessfulCreatePod Event says: a lower bound of creations of one pod name."""
+    """What one Event says of one pod name: so many creations until then. Whole seconds of the cluster's clock."""
 
     pod: str
     count: int
     last_at: float | None
+    earlier: list[tuple[int, float | None]] = field(default_factory=list)  # (count, last_at) before, oldest first
 
 
 @dataclass(slots=True)
@@ -202,7 +208,8 @@ class JobState:
     resumed: list[float] = field(default_factory=list)
     started_suspended: bool = False
     unobserved: list[Unobserved] = field(default_factory=list)
-    creations: dict[str, Creations] = field(default_factory=dict)  # by Event UID
+    creations: dict[str, Creations] = field(default_factory=dict)  # by the Event's name
+    failing: str = ""  # UID of the pod that failed first in the gang restart under way (gang.py)
     podgroup_uid: str = ""
     podgroup_version: int = 0
     podgroup: PodGroupFacts | None = None

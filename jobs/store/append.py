@@ -9,8 +9,7 @@ from django.db.backends.utils import CursorWrapper
 from django.db.models import Max
 
 from jobs import models
-from jobs.domain.causes import cause_of, last_code
-from jobs.domain.codes import meaning
+from jobs.domain.causes import UNSEEN, in_place_cause, last_code
 from jobs.domain.intervals import wait_start
 from jobs.domain.rollup import restarting_since, roll_up
 from jobs.domain.state import Changes, Incarnation, InPlace, JobState, Span
@@ -196,7 +195,6 @@ def _incarnation_row(job_id: int, pod: Incarnation, seq: int) -> tuple[Any, ...]
 
 
 def _recreation_row(job_id: int, pod: Incarnation, successor: Incarnation, seq: int) -> tuple[Any, ...]:
-    code, cause = cause_of(pod)
     reason = (pod.ends[-1].reason if pod.ends else None) or pod.status_reason or ""
     return (
         job_id,
@@ -210,8 +208,8 @@ def _recreation_row(job_id: int, pod: Incarnation, successor: Incarnation, seq: 
         pod.job_index,
         last_code(pod),
         reason,
-        code or "unknown",
-        cause or "no exit code seen",
+        pod.cause_code or "unknown",
+        pod.cause or UNSEEN,
         pod.node or "",
         pod.image or "",
         seq,
@@ -219,9 +217,6 @@ def _recreation_row(job_id: int, pod: Incarnation, successor: Incarnation, seq: 
 
 
 def _in_place_row(job_id: int, pod: Incarnation, restart: InPlace, seq: int) -> tuple[Any, ...]:
-    oom = restart.reason == "OOMKilled"
-    code = restart.exit_code
-    known = "no exit code seen" if code is None else f"exit {code} ({meaning(code)})"
     return (
         job_id,
         pod.uid,
@@ -232,10 +227,9 @@ def _in_place_row(job_id: int, pod: Incarnation, restart: InPlace, seq: int) -> 
         pod.type,
         pod.index,
         pod.job_index,
-        code,
+        restart.exit_code,
         restart.reason or "",
-        "oom" if oom else "unknown" if code is None else "exit" if code else "completed",
-        f"OOM killed (exit {code})" if oom else known,
+        *in_place_cause(restart),
         pod.node or "",
         pod.image or "",
         seq,
