@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+import msgspec
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.views.decorators.http import require_safe
 
@@ -51,7 +52,9 @@ def job_timeline(request: HttpRequest, uid: str) -> HttpResponse:
     row = job_by_uid(uid, request.GET.get("cluster", ""))
     if row is None:
         return api_error(404, "unknown-job", "No job with this UID is known.")
-    return JsonResponse(timeline.full(row, load_state(row.id), job_restarts(row.id), seq, time.time()))
+    found = timeline.full(row, load_state(row.id), job_restarts(row.id), seq, time.time())
+    # Large jobs have tens of thousands of pods, and this encoder takes a tenth of the time.
+    return HttpResponse(msgspec.json.encode(found), content_type="application/json")
 
 
 def not_found(_request: HttpRequest, path: str) -> HttpResponse:
