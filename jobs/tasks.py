@@ -7,7 +7,7 @@ from typing import Any
 
 import redis
 from celery import shared_task
-from celery.signals import worker_shutting_down
+from celery.signals import worker_shutdown, worker_shutting_down
 from django.conf import settings
 from django.db import Error
 from kombu.exceptions import OperationalError
@@ -22,12 +22,24 @@ SESSION_SECONDS = 30 * 60.0  # well below the hour after which the broker delive
 RETRY_SECONDS = 5.0  # after a database error: time for the database to come back
 
 _stopping = threading.Event()
+_unwatched: list[str] = []  # clusters whose sessions ended with this worker
 
 
 @worker_shutting_down.connect
 def _stop_sessions(**_: Any) -> None:
     """A worker that is asked to end must not wait half an hour for its sessions."""
     _stopping.set()
+
+
+@worker_shutdown.connect
+def _call_successors(**_: Any) -> None:
+    """Whichever worker is left goes on at once.
+
+    Only now that this worker's own connection is closed: until then its last poll of the queue would take the message
+    and lose it.
+    """
+    while _unwatched:
+        _call_successor(_unwatched.pop())
 
 
 def _marker(cluster: str) -> str:
@@ -60,6 +72,7 @@ def watch_session(cluster: str, take_over: bool = False) -> str:
     """Watch one cluster for about half an hour. Answers how it ended."""
     _clear_marker(cluster)
     if _stopping.is_set():
+        _unwatched.append(cluster)
         return "worker stops"
     try:
         run_session(
@@ -77,7 +90,7 @@ def watch_session(cluster: str, take_over: bool = False) -> str:
         _stopping.wait(RETRY_SECONDS)
         return "database error"
     if _stopping.is_set():
-        _call_successor(cluster)  # the lease is free again: whichever worker is left goes on at once
+        _unwatched.append(cluster)
     return "ended"
 
 

@@ -127,7 +127,7 @@ class LiveCluster(SimServer):
 
     def run(self, name: str, **changes: Any) -> None:
         """A seed experiment as job ``name``: worker 0 exits with 138 after 4 s, over and over, the others run on."""
-        manifest = seed_experiment("live", name, **{"failing_after": 4, "others_run": DAY, "ps_runs": 40} | changes)
+        manifest = seed_experiment("live", name, **{"failing_after": 4, "others_run": DAY, "ps_runs": 250} | changes)
         self.call(self.cluster.apply, manifest)
 
     def experiment(self, name: str) -> None:

@@ -35,9 +35,9 @@ def counts(cluster: str | None = None) -> Counts:
     }
 
 
-def exact(cluster: str | None = None) -> bool:
-    """Whether nothing was missed."""
-    return not any(job["at_least"] or job["unobserved"] for job in report(cluster))
+def missed(cluster: str | None = None) -> list[tuple[str, Any]]:
+    """What makes a count less than missed, by job: intervals that nobody watched, or only pods were seen."""
+    return [(job["name"], job["unobserved"] or job["state"]) for job in report(cluster) if job["at_least"]]
 
 
 def without_times(job: dict[str, Any]) -> dict[str, Any]:
