@@ -3,15 +3,15 @@
 No clock and no input or output: the same observations give the same state, in any interleaving of resources.
 """
 
-from jobs.domain.causes import cause_of
+from jobs.domain.causes import settle_cause
 from jobs.domain.conditions import fold_job
 from jobs.domain.count import add_incarnation, neighbours, recount_breaks, recount_pair, recount_restarts
+from jobs.domain.creations import note_creations
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
+from jobs.domain.gang import note_end, note_new_pod
 from jobs.domain.pods import fold_pod
-from jobs.domain.state import PODGROUP_LANE, Creations, Incarnation, JobState, Replica, Unobserved
-from jobs.domain.totals import incomplete, replica_of
-
-CREATED_PREFIXES = ("Created pod: ", "Created worker pod: ")
+from jobs.domain.state import PODGROUP_LANE, Incarnation, JobState, Replica, Unobserved
+from jobs.domain.totals import incomplete
 
 
 def new_job(cluster: str, uid: str, observation: Observation) -> JobState:
@@ -71,7 +71,10 @@ def _reduce_pod(job: JobState, observation: Observation) -> None:
     for restart in fold_pod(pod, observation):
         job.changes.in_place[pod.uid, restart.number] = (pod, restart)
     recount_restarts(replica, before, pod)
-    pod.cause_code, pod.cause = cause_of(pod)
+    taken_along = note_end(job, pod)
+    settle_cause(pod)
+    if taken_along is not None:
+        _touch(job, job.replicas[taken_along.type, taken_along.index, taken_along.job_index], taken_along, ran=False)
     _touch(job, replica, pod, ran=pod.running_at != running_before)
     job.last_observed_at = max(job.last_observed_at or 0.0, observation.observed_at)
 
@@ -94,6 +97,7 @@ def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
         listed,
     )
     add_incarnation(job, pod)
+    note_new_pod(job, pod)
     return pod
 
 
@@ -147,17 +151,9 @@ def _fold_podgroup(job: JobState, facts: PodGroupFacts, at: float) -> None:
 
 def _reduce_event(job: JobState, observation: Observation, facts: EventFacts) -> None:
     """An Event proves creations; its expiry takes nothing back."""
-    if facts.reason != "SuccessfulCreatePod" or observation.verb == DELETED:
+    key = note_creations(job, observation, facts)
+    if key is None:
         return
-    message = facts.message or ""
-    prefix = next((p for p in CREATED_PREFIXES if message.startswith(p)), None)
-    if prefix is None:
-        return
-    known = job.creations.get(observation.uid)
-    if known is None or facts.count > known.count:
-        pod = message.removeprefix(prefix)
-        job.creations[observation.uid] = Creations(pod, facts.count, facts.last_at)
-        job.changes.job = True
-        key = replica_of(job, pod)
-        if key is not None and incomplete(job):
-            job.changes.replicas.add(key)
+    job.changes.job = True
+    if incomplete(job):
+        job.changes.replicas.add(key)

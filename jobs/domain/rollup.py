@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from jobs.domain.creations import proven_creations
 from jobs.domain.state import RESTARTING_LANE, JobState, Replica, ReplicaKey
 from jobs.domain.summary import last_restart, open_wait
-from jobs.domain.totals import Numbers, add, incomplete, proven_creations, replica_numbers
+from jobs.domain.totals import Numbers, add, incomplete, replica_numbers
 
 
 @dataclass(slots=True)

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from jobs.domain.state import JobState, Replica, ReplicaKey
+from jobs.domain.creations import proven_creations
+from jobs.domain.state import JobState, Replica
 
 
 @dataclass(slots=True)
@@ -18,7 +19,10 @@ class Numbers:
 
 
 def replica_numbers(job: JobState, replica: Replica, proven: int = 0) -> Numbers:
-    """The counts of a replica. ``proven``: creations that Events prove; they matter only where something was missed."""
+    """The counts of a replica. ``proven``: creations that Events prove; they matter only where something was missed.
+
+    ``hidden`` stays below the truth with the rest: what was missed can only add to what kubectl does not show.
+    """
     newest = replica.incarnations[-1] if replica.incarnations else None
     at_least = incomplete(job)
     recreations = replica.recreations
@@ -33,32 +37,6 @@ def replica_numbers(job: JobState, replica: Replica, proven: int = 0) -> Numbers
 def incomplete(job: JobState) -> bool:
     """Whether something may have been missed: an unobserved interval, or a job of which only pods were seen."""
     return bool(job.unobserved) or job.facts is None
-
-
-def proven_creations(job: JobState) -> dict[ReplicaKey, int]:
-    """Creations by replica that Events prove; empty where suspension or scaling may explain them.
-
-    Each Event object counts creations of its own, so several of one pod add up.
-    """
-    if job.facts is None or job.facts.generation != 1:
-        return {}
-    proven: dict[ReplicaKey, int] = {}
-    for creation in job.creations.values():
-        key = replica_of(job, creation.pod)
-        if key is not None:
-            proven[key] = proven.get(key, 0) + creation.count
-    return proven
-
-
-def replica_of(job: JobState, pod: str) -> ReplicaKey | None:
-    """``tftest-worker-0`` of job ``tftest``: worker 0. The launcher of an MPIJob has no index."""
-    rest = pod.removeprefix(job.name + "-")
-    kind, _, index = rest.rpartition("-")
-    if rest == pod:
-        return None
-    if index.isdecimal() and kind:
-        return kind, int(index), 0
-    return (rest, 0, 0) if rest == "launcher" else None
 
 
 def job_numbers(job: JobState) -> Numbers:
