@@ -65,7 +65,7 @@ def in_place_cause(restart: InPlace) -> Cause:
     """The cause of a restart inside a pod."""
     if restart.exit_code is None:
         return "unknown", UNSEEN
-    return _exit(restart.exit_code, restart.reason, in_place=True)
+    return _exit(restart.exit_code, restart.reason, classed=False)
 
 
 def _disruption(pod: Incarnation) -> Cause | None:
@@ -97,21 +97,20 @@ def _main(pod: Incarnation) -> Cause | None:
     if end.exit_code == 0 and end.reason != "OOMKilled":
         failed = _others(pod) if pod.phase == "Failed" else None
         return failed or ("completed", "completed")
-    return _exit(end.exit_code, end.reason, in_place=pod.pod_policy in IN_PLACE_POLICIES)
+    classed = pod.by_exit_code and pod.pod_policy not in IN_PLACE_POLICIES
+    return _exit(end.exit_code, end.reason, classed=classed)
 
 
-def _exit(code: int, reason: str | None, *, in_place: bool) -> Cause:
-    """Words for an exit. OOM is said by the reason only. The class of a code matters under ExitCode alone."""
+def _exit(code: int, reason: str | None, *, classed: bool) -> Cause:
+    """Words for an exit. OOM is said by the reason only. ``classed``: the code's class may matter (ExitCode)."""
     if reason == "OOMKilled":
         return "oom", f"OOM killed (exit {code})"
     if reason in START_ERRORS:
         return "start-error", f"container never started: {reason}"
     if code == 0:
         return "completed", "completed"
-    if in_place:
-        name = signal_name(code)
-        return "exit", f"exit {code} ({name})" if name else f"exit {code}"
-    return "exit", f"exit {code} ({meaning(code)})"
+    words = meaning(code) if classed else signal_name(code)
+    return "exit", f"exit {code} ({words})" if words else f"exit {code}"
 
 
 def _others(pod: Incarnation) -> Cause | None:

@@ -50,13 +50,13 @@ def fold_job(job: JobState, observation: Observation) -> None:
     if first and observation.verb == LISTED and (facts.conditions or facts.phase):
         job.unobserved.append(Unobserved(facts.created_at, at, "jobs"))
     _fold_spec(job, facts, at)
-    job.facts = facts
+    before, job.facts = job.facts, facts
     job.api_version = facts.api_version or job.api_version
     job.kind = facts.kind or job.kind
     job.created_at = facts.created_at
     job.present = True
     job.last_observed_at = at
-    _fold_suspension(job, facts)
+    _fold_suspension(job, facts, before)
     _fold_state(job, facts, at, listed=first and observation.verb == LISTED)
     _fold_restarting(job, facts, at, listed=first and observation.verb == LISTED)
     if observation.verb == DELETED:
@@ -80,17 +80,24 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float) -> None:
             job.breaks.append(Break(at, "scaled", spec.type.lower(), spec.replicas))
 
 
-def _fold_suspension(job: JobState, facts: JobFacts) -> None:
+def _fold_suspension(job: JobState, facts: JobFacts, before: JobFacts | None) -> None:
     for cond in facts.conditions:
-        if cond.type != "Suspended" or cond.transition_at is None:
-            continue
-        if cond.status == "True":
-            if not any(b.why == "suspended" and b.at == cond.transition_at for b in job.breaks):
-                job.breaks.append(Break(cond.transition_at, "suspended"))
-        elif cond.transition_at not in job.resumed:
-            job.resumed.append(cond.transition_at)
+        if cond.type == "Suspended" and cond.transition_at is not None:
+            _note_suspension(job, cond.transition_at, suspended=cond.status == "True")
+    if facts.phase is not None and facts.phase_at is not None:
+        suspended = VOLCANO_PHASES.get(facts.phase) == "Suspended"
+        was = before is not None and VOLCANO_PHASES.get(before.phase or "") == "Suspended"
+        if suspended != was:
+            _note_suspension(job, facts.phase_at, suspended=suspended)
     if job.facts is None or not job.spans:
         job.started_suspended = bool(facts.suspend)
+
+
+def _note_suspension(job: JobState, at: float, *, suspended: bool) -> None:
+    if suspended and not any(b.why == "suspended" and b.at == at for b in job.breaks):
+        job.breaks.append(Break(at, "suspended"))
+    elif not suspended and at not in job.resumed:
+        job.resumed.append(at)
 
 
 def _fold_state(job: JobState, facts: JobFacts, at: float, *, listed: bool) -> None:

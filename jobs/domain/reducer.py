@@ -9,6 +9,7 @@ from jobs.domain.count import add_incarnation, neighbours, recount_breaks, recou
 from jobs.domain.creations import note_creations
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
 from jobs.domain.gang import note_end, note_new_pod
+from jobs.domain.kinds import kind_of
 from jobs.domain.pods import fold_pod
 from jobs.domain.state import PODGROUP_LANE, Incarnation, JobState, Replica, Unobserved
 from jobs.domain.totals import incomplete
@@ -96,6 +97,8 @@ def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
         observation.observed_at,
         listed,
     )
+    kind = kind_of(job.api_version, job.kind)
+    pod.by_exit_code = kind is None or not kind.gang_restarts
     add_incarnation(job, pod)
     note_new_pod(job, pod)
     return pod

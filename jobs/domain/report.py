@@ -3,11 +3,19 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from jobs.domain.causes import had_completed
+from jobs.domain.codes import actual_class, documented_class, signal_name
+from jobs.domain.cost import cost
+from jobs.domain.ending import ended
+from jobs.domain.findings import findings
+from jobs.domain.gang import first_cause
 from jobs.domain.intervals import restarting, segments, unobserved
 from jobs.domain.kinds import kind_of
+from jobs.domain.replicas import flags, replica_state, restart_policy
+from jobs.domain.said import Evidence, Finding, Said
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica
 from jobs.domain.totals import job_numbers, proven_creations, replica_numbers
+
+__all__ = ["flags", "job_report", "known_until", "restart_policy", "rfc3339"]
 
 Json = dict[str, Any]
 
@@ -25,9 +33,8 @@ def job_report(job: JobState, observed_until: float | None = None) -> Json:
     """One entry of ``jobs`` in the report. ``observed_until``: when the cluster's streams were last alive."""
     numbers = job_numbers(job)
     kind = kind_of(job.api_version, job.kind)
-    last = job.last_observed_at
-    if job.present and observed_until is not None:
-        last = max(last or 0.0, observed_until)
+    last = known_until(job, observed_until)
+    now = last if last is not None else 0.0
     return {
         "cluster": job.cluster,
         "namespace": job.namespace,
@@ -53,6 +60,54 @@ def job_report(job: JobState, observed_until: float | None = None) -> Json:
         "restarting": [{**_interval(h.start, h.end), "seen_by": h.seen_by} for h in restarting(job)],
         "segments": [_interval(*segment) for segment in segments(job)],
         "unobserved": [_interval(*gap) for gap in unobserved(job)],
+        "ended": _ended(ended(job)),
+        "findings": [_finding(one) for one in findings(job, now)],
+        "cost": _cost(job, now),
+    }
+
+
+def known_until(job: JobState, observed_until: float | None = None) -> float | None:
+    """The last moment of which something is known of the job: "now" for its findings and its cost."""
+    if job.present and observed_until is not None:
+        return max(job.last_observed_at or 0.0, observed_until)
+    return job.last_observed_at
+
+
+def _said(said: Said) -> Json:
+    return {
+        "code": said.code,
+        "at": rfc3339(said.at),
+        "sentence": said.sentence,
+        "params": dict(said.params),
+        "evidence": [_evidence(one) for one in said.evidence],
+    }
+
+
+def _evidence(evidence: Evidence) -> Json:
+    return {"resource": evidence.resource, "uid": evidence.uid, "at": rfc3339(evidence.at)}
+
+
+def _ended(said: Said | None) -> Json | None:
+    return None if said is None else _said(said)
+
+
+def _finding(found: Finding) -> Json:
+    return {"severity": found.severity, **_said(found)}
+
+
+def _cost(job: JobState, now: float) -> Json:
+    """Seconds with a millisecond's digits; ``productive`` is a share of 1."""
+    paid = cost(job, now)
+    return {
+        "life_seconds": round(paid.life, 3),
+        "incomplete_seconds": round(paid.incomplete, 3),
+        "replica_seconds_waited": round(paid.replica_seconds, 3),
+        "gang_replica_seconds_lost": round(paid.gang_lost, 3),
+        "productive": None if paid.productive is None else round(paid.productive, 4),
+        "replicas": [
+            {"type": key[0], "index": key[1], "job_index": key[2], "waited_seconds": round(seconds, 3)}
+            for key, seconds in sorted(paid.waited.items())
+        ],
     }
 
 
@@ -64,12 +119,6 @@ def _replicas(job: JobState) -> list[Json]:
     proven = proven_creations(job)
     keys = sorted({**job.replicas, **dict.fromkeys(proven)})
     return [_replica(job, job.replicas.get(key) or Replica(key), proven.get(key, 0)) for key in keys]
-
-
-def restart_policy(job: JobState, replica_type: str) -> str | None:
-    """The policy of a replica type; the spec writes ``Worker`` where the label says ``worker``."""
-    specs = job.facts.replicas if job.facts else ()
-    return next((s.restart_policy for s in specs if s.type.lower() == replica_type.lower()), None)
 
 
 def _replica(job: JobState, replica: Replica, proven: int) -> Json:
@@ -89,35 +138,16 @@ def _replica(job: JobState, replica: Replica, proven: int) -> Json:
         "at_least": numbers.at_least,
         "init_restarts": replica.init_restarts,
         "sidecar_restarts": replica.sidecar_restarts,
+        "state": replica_state(replica),
         "flags": flags(job, replica),
-        "pods": [_pod(pod) for pod in replica.incarnations],
+        "pods": [_pod(job, pod) for pod in replica.incarnations],
     }
 
 
-def flags(job: JobState, replica: Replica) -> list[str]:
-    """What is unusual about a replica's restarts."""
-    found = set()
-    kind = kind_of(job.api_version, job.kind)
-    never = restart_policy(job, replica.key[0]) == "Never" and not (kind and kind.gang_restarts)
-    failed_at = job.finished_at if job.state == "Failed" else None
-    pods = replica.incarnations
-    for position, pod in enumerate(pods):
-        if pod.waiting_reason == "CrashLoopBackOff" and not pod.gone:
-            found.add("crash-loop")
-        if not pod.counts:
-            continue
-        if had_completed(pod):
-            found.add("completed-replica-run-again")
-        if never:
-            found.add("unexpected-for-policy-never")
-        successor = pods[position + 1].created_at
-        if failed_at is not None and successor is not None and successor > failed_at:
-            found.add("created-after-failed")
-    return sorted(found)
-
-
-def _pod(pod: Incarnation) -> Json:
+def _pod(job: JobState, pod: Incarnation) -> Json:
     end = pod.ends[-1] if pod.ends else None
+    code = end.exit_code if end else None
+    first = first_cause(job, pod)
     return {
         "uid": pod.uid,
         "name": pod.name,
@@ -127,11 +157,15 @@ def _pod(pod: Incarnation) -> Json:
         "ended_at": rfc3339(pod.ended_at),
         "deleted_at": rfc3339(pod.deleted_at),
         "deleted_between": [rfc3339(at) for at in pod.vanished] if pod.vanished else None,
-        "exit_code": end.exit_code if end else None,
+        "exit_code": code,
+        "documented_class": documented_class(code) if code else None,
+        "actual_class": actual_class(code) if code else None,
+        "signal": signal_name(code) if code else None,
         "reason": (end.reason if end else None) or pod.status_reason,
         "message": (end.message if end else None) or pod.status_message,
         "cause_code": pod.cause_code,
         "cause": pod.cause,
+        "first_cause_uid": first.uid if pod.cause_code == "gang" else None,
         "restart_count": pod.restarts,
         "was_restart": pod.counts,
         "excluded": pod.excluded,
