@@ -12,7 +12,7 @@ from jobs import models
 from jobs.domain.causes import UNSEEN, in_place_cause, last_code
 from jobs.domain.intervals import wait_start
 from jobs.domain.rollup import restarting_since, roll_up
-from jobs.domain.state import Changes, Incarnation, InPlace, JobState, Span
+from jobs.domain.state import PODGROUP_LANE, Changes, Incarnation, InPlace, JobState, Span
 from jobs.store import leases
 from jobs.store.codec import facts_text, incarnation_text, job_text
 from jobs.store.ledger import Ledger
@@ -182,11 +182,17 @@ def _job_row(cluster_id: int, job_id: int, job: JobState, seq: int) -> tuple[Any
         job.last_observed_at,
         rollup.last_restart_at,
         restarting_since(job, rollup),
-        (job.podgroup.phase or "") if job.podgroup else "",
+        _podgroup_phase(job),
         len(job.replicas),
         job_text(job),
         seq,
     )
+
+
+def _podgroup_phase(job: JobState) -> str:
+    """The phase that the PodGroup has, or had when it went with its job."""
+    spans = job.spans.get(PODGROUP_LANE)
+    return spans[-1].value if spans else ""
 
 
 def _incarnation_row(job_id: int, pod: Incarnation, seq: int) -> tuple[Any, ...]:
