@@ -10,12 +10,15 @@ import pytest
 import redis
 
 from jobs import models
+from jobs.domain.kinds import KINDS
+from jobs.ingest.streams import streams_for
 from tests.watch.conftest import StartCluster
 from tests.watch.live import Follower, LiveCluster, wait_until
 from tests.watch.reading import counts, database_url, missed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
+STREAMS = len(streams_for(KINDS))
 WORKER = ("-A", "dashboard", "worker", "-P", "threads", "--without-gossip", "--without-mingle")
 ENSURE = "import django; django.setup(); from jobs.tasks import ensure_watchers; print(ensure_watchers())"
 # A session of half an hour is too long for a test: the same worker, with shorter ones.
@@ -73,7 +76,8 @@ class Workers:
         """Whether this process holds the lease of each cluster, and its streams are open."""
         leases = models.Lease.objects.filter(expires_at__gt=time.time(), holder__contains=f"/{child.pid}/")
         held = set(leases.values_list("cluster__name", flat=True))
-        return held == set(clusters) and not models.Stream.objects.exclude(state="watching").exists()
+        open_streams = models.Stream.objects.filter(cluster__name__in=clusters, state="watching").count()
+        return held == set(clusters) and open_streams == STREAMS * len(clusters)
 
 
 def epochs() -> dict[str, int]:

@@ -1,5 +1,6 @@
 """``manage.py watch``: follow a cluster in the foreground, a line for each change."""
 
+import os
 import signal
 import sys
 import threading
@@ -35,6 +36,8 @@ class Command(BaseCommand):
         except (Busy, UnknownCluster, ConnectionSettingError) as error:
             self.stderr.write(str(error))
             sys.exit(2)
+        except BrokenPipeError:  # whoever read the lines, `head` perhaps, has seen enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
     def _watch(self, cluster: str | None, stop: threading.Event, seconds: float | None, *, quiet: bool) -> None:
         source = configured(cluster)
