@@ -77,9 +77,9 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     ),
     "restart-wave-node": (
         "warning",
-        "Restart wave: %(count)d restart of %(replicas)d replicas within %(time)s, in which %(nodes)s was lost; "
+        "Restart wave: %(count)d restart of %(replicas)d replicas within %(time)s, in which node %(nodes)s was lost; "
         "%(replica)s was first: %(cause)s.",
-        "Restart wave: %(count)d restarts of %(replicas)d replicas within %(time)s, in which %(nodes)s was lost; "
+        "Restart wave: %(count)d restarts of %(replicas)d replicas within %(time)s, in which node %(nodes)s was lost; "
         "%(replica)s was first: %(cause)s.",
     ),
     "first-failure": ("info", "The first failure was %(replica)s: %(cause)s.", ""),
