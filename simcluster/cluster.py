@@ -8,7 +8,9 @@ from typing import Any, Protocol
 from simcluster.clock import Clock
 from simcluster.controllers.kubelet import Kubelet, NodeSpec
 from simcluster.controllers.operator.controller import TrainingOperator
-from simcluster.controllers.plan import RunCounter
+from simcluster.controllers.logs import Logs
+from simcluster.controllers.plan import Programs
+from simcluster.controllers.rules import Rule
 from simcluster.controllers.scheduler import DefaultScheduler, VolcanoScheduler
 from simcluster.errors import bad_request
 from simcluster.gc import GarbageCollector
@@ -40,6 +42,7 @@ class Cluster:
         nodes: Sequence[NodeSpec] = (NodeSpec(),),
         namespaces: Sequence[str] = ("default",),
         uses_gang: bool = True,
+        rules: Sequence[Rule] = (),
         store: Store | None = None,
     ) -> None:
         """`uses_gang`: whether the training operator schedules through Volcano's PodGroups. `store`: one that is
@@ -48,11 +51,18 @@ class Cluster:
         self.store = store or Store(clock, _rng(seed, "store"))
         for namespace in namespaces:
             self.store.ensure_namespace(namespace)
-        runs = RunCounter()
+        self.programs = Programs(rules)
+        self.logs = Logs(clock)
         self._gc = GarbageCollector(self.store, clock, _rng(seed, "gc"))
         self.kubelets = {
             node.name: Kubelet(
-                self.store, clock, _rng(seed, f"kubelet {node.name}"), node=node, runs=runs, subnet=16 * index
+                self.store,
+                clock,
+                _rng(seed, f"kubelet {node.name}"),
+                node=node,
+                programs=self.programs,
+                logs=self.logs,
+                subnet=16 * index,
             )
             for index, node in enumerate(nodes)
         }

@@ -35,6 +35,10 @@ IMAGE_TO_CREATED = Range(0.02, 0.07, 0.12)
 STARTED = Range(0.72, 0.88, 1.3)
 STARTED_SIDECARS = Range(0.34, 0.36, 0.6)
 PROCESS_START = Range(0.01, 0.03, 0.08)
+START_FAILED = Range(0.72, 0.8, 0.93)
+START_FAILURE_NOTICED = Range(0.15, 0.5, 0.68)
+PULL_FAILED = Range(0.26, 0.35, 0.45)
+NODE_WORK_SECONDS = 0.12  # what a sandbox or a container's start keeps the node busy for: many take their turn
 
 # Kubelet, a container that has ended.
 EXIT_NOTICED = Range(0.15, 0.5, 0.95)
@@ -49,6 +53,18 @@ TERMINATION_NOTICED = Range(0.013, 0.05, 0.7)
 TERM_HANDLED = Range(0.08, 0.2, 0.4)
 KILLED = Range(0.08, 0.15, 0.45)
 POD_REMOVED = Range(0.01, 0.3, 0.98)
+LOST_CONTAINER = Range(0.33, 0.6, 1.2)
+
+# Nodes: from the last sign of life to Unknown, the two taints, and a kubelet's first looks after its return.
+NODE_MONITOR_GRACE = Range(40.0, 44.0, 50.0)
+TAINT_NO_SCHEDULE = Range(0.01, 0.017, 0.03)
+NODE_PODS_MARKED = Range(0.004, 0.006, 0.02)
+TAINT_NO_EXECUTE = Range(0.05, 0.06, 0.1)
+TAINT_EVICTION = Range(0.005, 0.01, 0.03)
+NODE_READY = Range(0.15, 0.22, 0.4)
+NODE_SYNC = Range(0.5, 0.6, 0.9)
+POD_GC_PERIOD = 20.0
+POD_GC_QUARANTINE = 40.0
 
 CONTROLLER_RETRY_BASE = 0.005  # doubled at each failure in a row
 CONTROLLER_RETRY_MAX = 1000.0

@@ -6,8 +6,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from simcluster.clock import Clock, rfc3339
+from simcluster.controllers import delays
 from simcluster.controllers.checks import pod_problem
-from simcluster.controllers.plan import RunCounter
+from simcluster.controllers.logs import Logs
+from simcluster.controllers.plan import Programs
 from simcluster.controllers.pod_worker import PodWorker
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.resources import NODES, PODS, Resource
@@ -38,15 +40,19 @@ class Kubelet:
         rng: random.Random,
         *,
         node: NodeSpec,
-        runs: RunCounter,
+        programs: Programs,
+        logs: Logs,
         cluster_dns: bool = False,
         subnet: int = 0,
     ) -> None:
         """`cluster_dns` False: warns about it at every pod, as the recorded kubelet did. `subnet`: 10.244.<it>.0."""
-        self.store, self.clock, self.rng, self.runs = store, clock, rng, runs
+        self.store, self.clock, self.rng, self.programs, self.logs = store, clock, rng, programs, logs
         self.node = node
         self.cluster_dns = cluster_dns
         self.recorder = EventRecorder(store, clock, rng, "kubelet", host=node.name)
+        self.is_silent = False
+        self._missed: list[Callable[[], None]] = []
+        self._free_at = 0.0
         self._subnet = subnet
         self._addresses = 5
         self._workers: dict[str, PodWorker] = {}
@@ -66,6 +72,52 @@ class Kubelet:
             worker.stop()
         self._workers.clear()
 
+    def fall_silent(self) -> None:
+        """Says and does nothing from now on; the containers go on by themselves."""
+        self.is_silent = True
+
+    def return_(self) -> None:
+        """Is back: looks at every pod of its node again, one shortly after the other."""
+        if not self.is_silent:
+            return
+        self.is_silent = False
+        for uid in list(self._workers):
+            self.clock.call_later(delays.NODE_SYNC.draw(self.rng), self._look_again, uid)
+        missed, self._missed = self._missed, []
+        for fn in missed:
+            self.clock.call_later(delays.NODE_SYNC.high + delays.EXIT_NOTICED.draw(self.rng), fn)
+
+    def when_back(self, fn: Callable[[], None]) -> None:
+        """Calls `fn` once the kubelet is back."""
+        self._missed.append(fn)
+
+    def _look_again(self, uid: str) -> None:
+        worker = self._workers.get(uid)
+        if worker is None:
+            return
+        pod = next((each for each in self.store.list(PODS) if each["metadata"]["uid"] == uid), None)
+        if pod is None:
+            worker.stop()
+            del self._workers[uid]
+        elif "deletionTimestamp" in pod["metadata"]:
+            worker.terminate(pod["metadata"].get("deletionGracePeriodSeconds", 0))
+        else:
+            worker.resync()
+
+    def fail_pod(self, uid: str, reason: str, message: str, disruption: str = "") -> bool:
+        """Ends a pod with a reason of the kubelet's own; False if it does not run here."""
+        worker = self._workers.get(uid)
+        if worker is None:
+            return False
+        worker.fail(reason, message, disruption)
+        return True
+
+    def busy_until(self, delay: float) -> float:
+        """Seconds until a start that takes `delay` is done: the node starts one thing after the other."""
+        now = self.clock.now()
+        self._free_at = max(self._free_at, now) + delays.NODE_WORK_SECONDS
+        return max(delay, self._free_at - now)
+
     def next_address(self) -> str:
         """An address for a pod; they are handed out in turn and come round again after 64,000."""
         self._addresses += 1
@@ -77,6 +129,9 @@ class Kubelet:
             return
         uid = pod["metadata"]["uid"]
         worker = self._workers.get(uid)
+        if self.is_silent:
+            self._missed.append(lambda: self._catch_up(uid))
+            return
         if change == "DELETED":
             self._refused.discard(uid)
             if worker is not None:
@@ -92,6 +147,14 @@ class Kubelet:
             worker.start()
         if "deletionTimestamp" in pod["metadata"]:
             worker.terminate(pod["metadata"].get("deletionGracePeriodSeconds", 0))
+
+    def _catch_up(self, uid: str) -> None:
+        """What has become of a pod while the kubelet was away."""
+        pod = next((each for each in self.store.list(PODS) if each["metadata"]["uid"] == uid), None)
+        if pod is not None:
+            self._on_change("MODIFIED", PODS, pod, None)
+        elif uid in self._workers:
+            self._workers.pop(uid).stop()
 
     def _refuse(self, pod: Obj, problem: str) -> None:
         """A pod that cannot be read never runs; one that is to be deleted goes at once."""

@@ -3,22 +3,23 @@
 Start: waiting (ContainerCreating), sandbox ready, Running. End: the container terminated while the phase still says
 Running, the final phase about a second later. A container that is to run again is restarted in place: at once the
 first time, then after 10, 20, 40 ... 300 s, and only the new run raises restartCount. Deletion: noted, SIGTERM, then
-terminated and final phase in one write, and the kubelet's own delete with grace period 0.
+terminated and final phase in one write, and the kubelet's own delete with grace period 0. What is being started when
+the deletion comes is started all the same, and killed.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simcluster.clock import Timer, rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.delays import Range
-from simcluster.controllers.plan import SIGKILL_CODE, PlanError, Run
-from simcluster.controllers.podstatus import UNKNOWN_MESSAGE, UNKNOWN_REASON, ContainerState, PodState, pod_status
-from simcluster.errors import ApiError
-from simcluster.resources import PODS
+from simcluster.controllers.image_puller import ImagePuller
+from simcluster.controllers.pod_reporter import PodReporter
+from simcluster.controllers.podstatus import UNKNOWN_MESSAGE, UNKNOWN_REASON, ContainerState, PodState
+from simcluster.controllers.runs import SIGKILL_CODE, PlanError, Run
 
 if TYPE_CHECKING:
     from simcluster.controllers.kubelet import Kubelet
@@ -30,6 +31,8 @@ MAX_BACK_OFF_SECONDS = 300.0
 BACK_OFF_FORGOTTEN_SECONDS = 600.0
 _MAX_MESSAGE = 4096  # what a kubelet keeps of a termination message
 _CLEARS_RESOURCES = 0.4  # how often a finished pod gets one more write, which empties status.resources
+_NEVER = "1970-01-01T00:00:00Z"
+_NO_WAY_TO_RUN = ("ErrImagePull", "ImagePullBackOff")
 
 
 @dataclass
@@ -42,6 +45,7 @@ class _Container:
     started_at: float = 0.0
     ended_at: float = 0.0
     back_off: float = 0.0  # seconds to wait before the next restart; 0: none yet
+    waits: float = 0.0  # seconds of the back-off it is in; 0: in none
     exit_timer: Timer | None = None
     exited_with: int | None = None  # the process is over, whether or not the status says so yet
 
@@ -49,8 +53,6 @@ class _Container:
 class PodWorker:
     def __init__(self, kubelet: Kubelet, pod: Obj) -> None:
         self._kubelet = kubelet
-        self._uid = pod["metadata"]["uid"]
-        self._key = (pod["metadata"].get("namespace"), pod["metadata"]["name"])
         spec = pod["spec"]
         waiting = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
         self._init = [_Container(_waiting(each, "PodInitializing"), True) for each in spec.get("initContainers") or []]
@@ -61,14 +63,19 @@ class PodWorker:
             host_ip=kubelet.node.address,
             restart_policy=spec.get("restartPolicy", "Always"),
         )
+        self._grace_seconds = 0.0
+        self._report = PodReporter(kubelet, pod, self._state)
+        self._deadline = spec.get("activeDeadlineSeconds")
         self._timers: set[Timer] = set()
+        self._starting: set[Timer] = set()  # containers that the runtime is about to start
         self._stopped = False
         self._terminating = False
         self._signalled = False
 
     def start(self) -> None:
         """Takes the pod on; a pod that has ended before (seen after a restart of the kubelet) is left alone."""
-        if ((self._pod() or {}).get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+        if ((self._report.pod() or {}).get("status") or {}).get("phase") in ("Failed", "Succeeded"):
+            self._state.phase = "Failed"
             return
         self._later(delays.FIRST_STATUS, self._accept)
 
@@ -76,85 +83,136 @@ class PodWorker:
         """The pod is gone."""
         self._stopped = True
         self._cancel_timers()
+        self._kubelet.logs.forget(self._report.uid)
 
     def terminate(self, grace_seconds: int) -> None:
         """The pod is to be deleted. Asked again, nothing changes."""
         if self._terminating or self._stopped or self._state.phase in ("Failed", "Succeeded"):
             return
         self._terminating = True
-        self._cancel_timers(keep_exits=True)
+        exits = {each.exit_timer for each in self._all if each.exit_timer is not None}
+        self._cancel_timers(keep=exits | self._starting)
         self._later(delays.TERMINATION_NOTICED, self._signal, float(grace_seconds))
+
+    def resync(self) -> None:
+        """Tells the pod's status again, as a kubelet does when it comes back."""
+        if self._state.started_at and self._state.phase not in ("Failed", "Succeeded"):
+            self._write()
+
+    def fail(self, reason: str, message: str, disruption: str = "") -> None:
+        """Ends the pod at once with a reason of the kubelet's own: Evicted, DeadlineExceeded and so on.
+        `disruption`: the reason of a DisruptionTarget condition."""
+        if self._stopped or self._state.phase in ("Failed", "Succeeded"):
+            return
+        self._cancel_timers()
+        self._report.tell("Warning", reason, message)
+        if disruption:
+            self._report.add_condition("DisruptionTarget", disruption, message)
+        for container in self._all:
+            if container.shown.is_running:
+                self._report.tell("Normal", "Killing", f"Stopping container {container.shown.name}", container.shown)
+                container.ended_at = self._kubelet.clock.now()
+                self._note_end(container, SIGKILL_CODE, killed=True)
+        self._state.reason, self._state.message = reason, message
+        self._fill_in_lost()
+        self._state.phase, self._state.sandbox_ready = "Failed", False
+        self._write(ended=True)
 
     # Starting
 
     def _accept(self) -> None:
-        self._state.started_at = self._now()
+        self._state.started_at = self._report.now
         self._write()
-        self._warn_of_dns(delay=Range(0.2, 0.28, 0.35))
-        self._later(delays.INIT_SANDBOX_READY if self._init else delays.SANDBOX_READY, self._sandbox_ready)
+        self._later(Range(0.2, 0.28, 0.35), self._report.warn_of_dns)
+        if isinstance(self._deadline, int):
+            text = "Pod was active on the node longer than the specified deadline"
+            self._at(float(self._deadline), self.fail, "DeadlineExceeded", text)
+        delay = delays.INIT_SANDBOX_READY if self._init else delays.SANDBOX_READY
+        self._at(self._kubelet.busy_until(delay.draw(self._kubelet.rng)), self._sandbox_ready)
 
     def _sandbox_ready(self) -> None:
         self._state.sandbox_ready = True
         self._write()
-        self._warn_of_dns()
+        self._report.warn_of_dns()
         if self._init:
             self._start_init(0)
         else:
-            self._announce_start(self._main)
-            wanted = delays.STARTED_SIDECARS if len(self._main) > 1 else delays.STARTED
-            self._later(wanted, self._main_started)
+            self._start_main(delays.STARTED_SIDECARS if len(self._main) > 1 else delays.STARTED)
 
     def _start_init(self, index: int) -> None:
         container = self._init[index]
-        self._announce_start([container])
-        self._later(delays.INIT_STARTED, self._init_started, container)
+        self._begin([container], delays.INIT_STARTED)
 
-    def _init_started(self, container: _Container) -> None:
+    def _start_main(self, delay: Range) -> None:
+        self._begin(self._main, delay)
+
+    def _begin(self, containers: list[_Container], delay: Range) -> None:
+        """Has containers started together; those whose image cannot be pulled come later, each by itself."""
+        pod = self._report.pod() or {}
+        missing = [each for each in containers if pod and self._kubelet.programs.pull_error(pod, each.shown.spec)]
+        for container in missing:
+            self._pull(container)
+        present = [each for each in containers if each not in missing]
+        if present:
+            self._announce_start(present)
+            self._start_later(present, self._kubelet.busy_until(delay.draw(self._kubelet.rng)))
+
+    def _pull(self, container: _Container) -> None:
+        def error() -> str:
+            pod = self._report.pod()
+            return self._kubelet.programs.pull_error(pod, container.shown.spec) if pod else ""
+
+        def ready() -> None:
+            self._tell_created([container])
+            self._start_later([container], delays.STARTED.draw(self._kubelet.rng))
+
+        ImagePuller(container.shown, self._report, self._later, error, ready).attempt()
+
+    def _start_later(self, containers: list[_Container], seconds: float) -> None:
+        timer = self._at(seconds, lambda: self._started(containers, timer))
+        self._starting.add(timer)
+
+    def _started(self, containers: list[_Container], timer: Timer) -> None:
+        self._starting.discard(timer)
         self._state.pod_ip = self._state.pod_ip or self._kubelet.next_address()
-        self._run(container)
-        self._write()
-
-    def _init_ended(self, container: _Container) -> None:
-        index = self._init.index(container)
-        if container.shown.exit_code != 0:
-            self._after_failure(container)
-        elif index + 1 < len(self._init):
-            self._write()
-            self._start_init(index + 1)
-        else:
-            self._write()
-            self._later(delays.INIT_TO_MAIN, self._main_started)
-            self._announce_start(self._main)
-
-    def _main_started(self) -> None:
-        self._state.pod_ip = self._state.pod_ip or self._kubelet.next_address()
-        self._state.phase = "Running"
-        for container in self._main:
+        for container in containers:
             self._run(container)
-        self._write()
-        self._warn_of_dns()
-        self._warn_of_dns(delay=Range(0.2, 0.5, 0.9))
+        if not containers[0].is_init and all("waiting" not in each.shown.state for each in self._main):
+            self._state.phase = "Running"
+        if any(each.shown.is_running for each in containers):
+            self._write()
+            if not containers[0].is_init:
+                self._report.warn_of_dns()
+                self._later(Range(0.2, 0.5, 0.9), self._report.warn_of_dns)
+        if self._signalled:
+            self._kill_late_starters(containers)
 
     def _run(self, container: _Container) -> None:
         """Starts the process and plans its end."""
-        pod = self._pod()
+        pod = self._report.pod()
         if pod is None:
             return
-        now, shown = self._kubelet.clock.now(), container.shown
+        now, shown, rng = self._kubelet.clock.now(), container.shown, self._kubelet.rng
         container.exited_with = None
         container.run = self._next_run(pod, shown.spec)
-        container.started_at = now - delays.PROCESS_START.draw(self._kubelet.rng)
-        shown.container_id = f"{self._kubelet.rng.getrandbits(256):064x}"
+        shown.container_id = f"{rng.getrandbits(256):064x}"
+        if container.run.start_error:
+            self._report.tell("Warning", "Failed", f"Error: {container.run.start_error}", shown)
+            container.started_at, container.ended_at, container.exited_with = 0.0, now, container.run.code
+            self._later(delays.START_FAILURE_NOTICED, self._exit_noticed, container, container.run.code)
+            return
+        container.started_at = now - delays.PROCESS_START.draw(rng)
         shown.state = {"running": {"startedAt": rfc3339(container.started_at)}}
-        self._tell("Normal", "Started", "Container started", shown)
-        seconds = container.run.seconds(self._kubelet.rng)
+        self._report.tell("Normal", "Started", "Container started", shown)
+        seconds = container.run.seconds(rng)
+        self._kubelet.logs.started(self._report.uid, shown.name, container.run, container.started_at, seconds)
         if seconds is not None:
-            end = container.started_at + seconds + delays.PROCESS_START.draw(self._kubelet.rng)
-            container.exit_timer = self._at(end - now, self._process_ended, container, container.run.code)
+            end = container.started_at + seconds + delays.PROCESS_START.draw(rng)
+            container.exit_timer = self._at(end - now, self._process_ended, container, container.run.code, process=True)
 
     def _next_run(self, pod: Obj, spec: Obj) -> Run:
         try:
-            return self._kubelet.runs.next_run(pod, spec)
+            return self._kubelet.programs.next_run(pod, spec)
         except PlanError as error:
             self._kubelet.recorder.event(pod, "Warning", "InvalidSimulationPlan", str(error))
             return Run()
@@ -163,22 +221,44 @@ class PodWorker:
 
     def _process_ended(self, container: _Container, code: int) -> None:
         container.ended_at, container.exit_timer, container.exited_with = self._kubelet.clock.now(), None, code
+        shown = container.shown
+        self._kubelet.logs.ended(self._report.uid, shown.name, container.ended_at, code, container.run.shown_reason)
         if not self._terminating:
             self._later(delays.EXIT_NOTICED, self._exit_noticed, container, code)
-        elif self._signalled:
+        elif self._signalled and not self._kubelet.is_silent:
             self._note_end(container, code)
             self._end_deleted_when_over()
 
     def _exit_noticed(self, container: _Container, code: int) -> None:
+        self._show_back_offs()
         self._note_end(container, code)
-        if container.is_init:
+        if self._terminating:
+            self._write()
+            self._later(delays.KILLED, self._end_deleted_when_over)
+        elif container.is_init:
             self._init_ended(container)
         elif self._state.will_restart(container.shown):
+            self._state.phase = "Running" if self._has_started else self._state.phase
             self._after_failure(container)
         else:
             self._write()
             if self._state.final_phase is not None:
                 self._later(delays.FINAL_PHASE, self._finish)
+
+    @property
+    def _has_started(self) -> bool:
+        return all("waiting" not in each.shown.state or each.shown.restart_count for each in self._main)
+
+    def _init_ended(self, container: _Container) -> None:
+        index = self._init.index(container)
+        if container.shown.exit_code != 0:
+            self._after_failure(container)
+            return
+        self._write()
+        if index + 1 < len(self._init):
+            self._start_init(index + 1)
+        else:
+            self._start_main(delays.INIT_TO_MAIN)
 
     def _note_end(self, container: _Container, code: int, killed: bool = False) -> None:
         shown, run = container.shown, container.run
@@ -186,10 +266,11 @@ class PodWorker:
             "exitCode": code,
             "reason": ("Error" if code else "Completed") if killed else run.shown_reason,
         }
-        if run.message and not killed:
-            terminated["message"] = run.message[-_MAX_MESSAGE:]
+        message = run.message or run.start_error
+        if message and not killed:
+            terminated["message"] = message[-_MAX_MESSAGE:]
         terminated |= {
-            "startedAt": rfc3339(container.started_at),
+            "startedAt": rfc3339(container.started_at) if container.started_at else _NEVER,
             "finishedAt": rfc3339(container.ended_at),
             "containerID": f"containerd://{shown.container_id}",
         }
@@ -216,33 +297,40 @@ class PodWorker:
             self._write()
             self._later(delays.FINAL_PHASE, self._finish)
             return
-        if container.ended_at - container.started_at > BACK_OFF_FORGOTTEN_SECONDS:
+        if container.ended_at - container.started_at > BACK_OFF_FORGOTTEN_SECONDS and container.started_at:
             container.back_off = 0.0
         wait = container.back_off
         container.back_off = min(MAX_BACK_OFF_SECONDS, wait * 2) if wait else FIRST_BACK_OFF_SECONDS
-        self._warn_of_dns()
+        self._report.warn_of_dns()
         if wait:
-            self._tell_back_off(container)
+            self._report.tell_back_off(container.shown)
             self._write()
-            late = delays.BACK_OFF_LATE.draw(self._kubelet.rng)
-            self._at(wait + late, self._back_off_over, container, wait)
+            container.waits = wait
+            self._at(wait + delays.BACK_OFF_LATE.draw(self._kubelet.rng), self._back_off_over, container)
         else:
             self._write()
             self._announce_start([container])
             self._later(delays.RESTARTED, self._restarted, container)
 
-    def _tell_back_off(self, container: _Container) -> None:
-        namespace, name = self._key
-        text = f"Back-off restarting failed container {container.shown.name} in pod {name}_{namespace}({self._uid})"
-        self._tell("Warning", "BackOff", text, container.shown)
+    def _show_back_offs(self) -> None:
+        """Whenever the kubelet looks at the pod, what waits for its restart says CrashLoopBackOff from then on."""
+        for container in self._all:
+            if container.waits and "terminated" in container.shown.state:
+                self._report.tell_back_off(container.shown)
+                self._show_back_off(container)
 
-    def _back_off_over(self, container: _Container, waited: float) -> None:
-        """The state turns to CrashLoopBackOff only when the kubelet looks again, which is when the wait is over."""
-        namespace, name = self._key
+    def _show_back_off(self, container: _Container) -> None:
         shown = container.shown
-        text = f"back-off {_duration(waited)} restarting failed container={shown.name} "
-        text += f"pod={name}_{namespace}({self._uid})"
-        shown.last_state, shown.state = shown.state, {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
+        text = f"back-off {_duration(container.waits)} restarting failed container={shown.name} "
+        text += f"pod={self._report.full_name}"
+        if "terminated" in shown.state:
+            shown.last_state = shown.state
+        shown.state = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
+
+    def _back_off_over(self, container: _Container) -> None:
+        """The state turns to CrashLoopBackOff only when the kubelet looks again: at the latest when the wait is over."""
+        self._show_back_off(container)
+        container.waits = 0.0
         self._write()
         self._announce_start([container])
         self._later(delays.RESTARTED_AFTER_BACK_OFF, self._restarted, container)
@@ -254,27 +342,47 @@ class PodWorker:
         shown.restart_count += 1
         self._run(container)
         self._write()
-        self._warn_of_dns()
+        self._report.warn_of_dns()
 
     # Deleting
 
     def _signal(self, grace_seconds: float) -> None:
         self._signalled = True
-        for container in (*self._init, *self._main):
-            if container.exited_with is not None and container.shown.is_running:
+        self._grace_seconds = grace_seconds
+        for container in self._all:
+            shown = container.shown
+            if container.exited_with is not None and shown.is_running:
                 self._note_end(container, container.exited_with)
-            elif container.shown.is_running:
-                self._tell("Normal", "Killing", f"Stopping container {container.shown.name}", container.shown)
-                self._send_sigterm(container, grace_seconds)
+            elif shown.is_running:
+                self._report.tell("Normal", "Killing", f"Stopping container {shown.name}", shown)
+                self._send_sigterm(container, container.run.term_code)
+            elif (shown.state.get("waiting") or {}).get("reason") in _NO_WAY_TO_RUN:
+                shown.state = {"waiting": {"reason": "ContainerCreating"}}
         self._write()
-        if not self._still_running():
+        if self._starting or self._still_running():
+            return
+        if any(each.shown.container_id for each in self._all):
             self._later(delays.KILLED, self._end_deleted)
+        else:
+            self._later(delays.TERM_HANDLED, self._give_up_sandbox)
 
-    def _send_sigterm(self, container: _Container, grace_seconds: float) -> None:
-        code, rng = container.run.term_code, self._kubelet.rng
-        wait = min(grace_seconds, delays.TERM_HANDLED.draw(rng))
+    def _give_up_sandbox(self) -> None:
+        """No container ever ran: the sandbox goes, and its containers cannot be found."""
+        self._state.sandbox_ready = False
+        self._write()
+        self._later(delays.LOST_CONTAINER, self._end_deleted)
+
+    def _kill_late_starters(self, containers: Iterable[_Container]) -> None:
+        """What was started during the deletion has set up no signal handler yet when the signal comes."""
+        for container in containers:
+            if container.shown.is_running:
+                self._send_sigterm(container, None)
+
+    def _send_sigterm(self, container: _Container, code: int | None) -> None:
+        rng = self._kubelet.rng
+        wait = min(self._grace_seconds, delays.TERM_HANDLED.draw(rng))
         if code is None:
-            wait = grace_seconds + delays.KILLED.draw(rng)
+            wait = self._grace_seconds + delays.KILLED.draw(rng)
         self._at(wait, self._stopped_by_signal, container, SIGKILL_CODE if code is None else code)
 
     def _stopped_by_signal(self, container: _Container, code: int) -> None:
@@ -283,22 +391,22 @@ class PodWorker:
         if container.exit_timer is not None:
             container.exit_timer.cancel()
         container.ended_at, container.exit_timer, container.exited_with = self._kubelet.clock.now(), None, code
+        self._kubelet.logs.ended(self._report.uid, container.shown.name, container.ended_at, code, "terminated")
         self._note_end(container, code, killed=True)
         self._end_deleted_when_over()
 
     def _still_running(self) -> bool:
-        return any(each.shown.is_running for each in (*self._init, *self._main))
+        return any(each.shown.is_running for each in self._all)
 
     def _end_deleted_when_over(self) -> None:
-        if not self._still_running():
+        if not self._still_running() and not self._starting:
             self._end_deleted()
 
     def _end_deleted(self) -> None:
         """Terminated and the final phase in one write; then the pod goes."""
-        for container in (*self._init, *self._main):
-            shown = container.shown
-            if "waiting" in shown.state:
-                shown.state = shown.last_state if "terminated" in shown.last_state else _lost()
+        if self._state.phase in ("Failed", "Succeeded"):
+            return
+        self._fill_in_lost()
         failed = any(each.exit_code for each in (*self._state.init, *self._state.main))
         self._state.phase, self._state.sandbox_ready = "Failed" if failed else "Succeeded", False
         self._write(ended=True)
@@ -306,75 +414,64 @@ class PodWorker:
             self._later(delays.POD_REMOVED, self._clear_resources)
         self._later(delays.POD_REMOVED, self._remove)
 
+    def _fill_in_lost(self) -> None:
+        """Containers that do not run: as they ended last, or the filler for those that nobody can find."""
+        for container in self._all:
+            shown = container.shown
+            if "waiting" in shown.state:
+                shown.state = shown.last_state if "terminated" in shown.last_state else _lost()
+
     def _remove(self) -> None:
-        namespace, name = self._key
-        try:
-            self._kubelet.store.delete(PODS, namespace, name, grace_seconds=0, uid=self._uid)
-        except ApiError:  # gone already, or another pod of that name
+        if not self._report.remove():
             self.stop()
 
     # Helpers
 
-    def _pod(self) -> Obj | None:
-        pod = self._kubelet.store.find(PODS, *self._key)
-        return pod if pod is not None and pod["metadata"]["uid"] == self._uid else None
+    @property
+    def _all(self) -> tuple[_Container, ...]:
+        return (*self._init, *self._main)
 
     def _write(self, ended: bool = False) -> None:
-        pod = self._pod()
-        if pod is None:
+        if not self._report.write(ended):
             self.stop()
-            return
-        status = pod_status(pod, self._state, self._now(), ended)
-        self._kubelet.store.update(PODS, {**pod, "status": status}, "status")
-
-    def _now(self) -> str:
-        return rfc3339(self._kubelet.clock.now())
 
     def _later(self, delay: Range, fn: Callable[..., None], *args: Any) -> Timer:
         return self._at(delay.draw(self._kubelet.rng), fn, *args)
 
-    def _at(self, seconds: float, fn: Callable[..., None], *args: Any) -> Timer:
+    def _at(self, seconds: float, fn: Callable[..., None], *args: Any, process: bool = False) -> Timer:
+        """`process`: it happens in the pod, not in the kubelet, and so whether or not the kubelet is there."""
+
         def run() -> None:
             self._timers.discard(timer)
-            if not self._stopped:
+            if self._stopped:
+                return
+            if self._kubelet.is_silent and not process:
+                self._kubelet.when_back(lambda: None if self._stopped else fn(*args))
+            else:
                 fn(*args)
 
         timer = self._kubelet.clock.call_later(seconds, run)
         self._timers.add(timer)
         return timer
 
-    def _cancel_timers(self, keep_exits: bool = False) -> None:
-        exits = {each.exit_timer for each in (*self._init, *self._main)} if keep_exits else set()
-        for timer in self._timers - exits:
+    def _cancel_timers(self, keep: set[Timer] | None = None) -> None:
+        kept = keep or set()
+        for timer in self._timers - kept:
             timer.cancel()
-        self._timers &= exits
-
-    def _tell(self, kind: str, reason: str, message: str, shown: ContainerState) -> None:
-        pod = self._pod()
-        if pod is not None:
-            part = "initContainers" if shown in self._state.init else "containers"
-            self._kubelet.recorder.event(pod, kind, reason, message, f"spec.{part}{{{shown.name}}}")
+        self._timers &= kept
 
     def _announce_start(self, containers: list[_Container]) -> None:
         for container in containers:
             image = container.shown.spec.get("image", "")
             text = f'Container image "{image}" already present on machine and can be accessed by the pod'
-            self._tell("Normal", "Pulled", text, container.shown)
-            self._later(delays.IMAGE_TO_CREATED, self._tell, "Normal", "Created", "Container created", container.shown)
+            self._report.tell("Normal", "Pulled", text, container.shown)
+        self._tell_created(containers)
 
-    def _warn_of_dns(self, delay: Range | None = None) -> None:
-        if self._kubelet.cluster_dns:
-            return
-        if delay is not None:
-            self._later(delay, self._warn_of_dns)
-            return
-        pod, (namespace, name) = self._pod(), self._key
-        if pod is not None:
-            text = (
-                f'pod: "{name}_{namespace}({self._uid})". kubelet does not have ClusterDNS IP configured and cannot '
-                'create Pod using "ClusterFirst" policy. Falling back to "Default" policy.'
+    def _tell_created(self, containers: list[_Container]) -> None:
+        for container in containers:
+            self._later(
+                delays.IMAGE_TO_CREATED, self._report.tell, "Normal", "Created", "Container created", container.shown
             )
-            self._kubelet.recorder.event(pod, "Warning", "MissingClusterDNS", text)
 
 
 def _waiting(spec: Obj, reason: str) -> ContainerState:

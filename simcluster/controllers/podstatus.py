@@ -89,6 +89,7 @@ class PodState:
     restart_policy: str = "Always"
     reason: str = ""
     message: str = ""
+    own_conditions: list[Obj] = field(default_factory=list)
 
     def will_restart(self, container: ContainerState) -> bool:
         """Whether the kubelet starts a container that has ended again."""
@@ -130,7 +131,9 @@ def pod_status(pod: Obj, state: PodState, now: str, ended: bool = False) -> Obj:
     status["startTime"] = state.started_at
     if state.init:
         status["initContainerStatuses"] = [container_status(each, init=True) for each in state.init]
-    status["containerStatuses"] = [container_status(each) for each in state.main]
+    if state.main:
+        by_name = sorted(state.main, key=lambda container: container.name)
+        status["containerStatuses"] = [container_status(each) for each in by_name]
     status["qosClass"] = old.get("qosClass", "BestEffort")
     wanted, limits = pod_total(pod["spec"]), pod_total(pod["spec"], "limits")
     if wanted:
@@ -153,6 +156,7 @@ def _conditions(old: Obj, state: PodState, generation: int, now: str, ended: boo
         "PodScheduled": (True, "", ""),
     }
     known = [_condition(kind, value, before.get(kind), generation, now) for kind, value in wanted.items()]
+    before |= {each["type"]: each for each in state.own_conditions if each["type"] not in before}
     return [*(each for kind, each in before.items() if kind not in wanted), *known]
 
 
