@@ -9,9 +9,52 @@ _MISSING_MARKS = ("no-such", "does-not-exist", "doesnotexist", "nonexistent", "n
 _SMALL_IMAGES = ("busybox", "alpine")
 _PROGRAM_PLACES = ("/bin/", "/sbin/", "/usr/", "/opt/", "/mnt/", "/etc/")
 _PROGRAMS = frozenset(
-    ("sh", "ash", "sleep", "true", "false", "echo", "printf", "cat", "tail", "head", "env", "ls", "date", "hostname")
-    + ("id", "kill", "nc", "wget", "dd", "yes", "seq", "sync", "timeout", "tar", "gzip", "mkdir", "rm", "cp", "mv")
-    + ("touch", "test", "[", "awk", "sed", "grep", "sort", "uniq", "wc", "xargs", "find", "stat", "top", "ps", "free")
+    {
+        "sh",
+        "ash",
+        "sleep",
+        "true",
+        "false",
+        "echo",
+        "printf",
+        "cat",
+        "tail",
+        "head",
+        "env",
+        "ls",
+        "date",
+        "hostname",
+        "id",
+        "kill",
+        "nc",
+        "wget",
+        "dd",
+        "yes",
+        "seq",
+        "sync",
+        "timeout",
+        "tar",
+        "gzip",
+        "mkdir",
+        "rm",
+        "cp",
+        "mv",
+        "touch",
+        "test",
+        "[",
+        "awk",
+        "sed",
+        "grep",
+        "sort",
+        "uniq",
+        "wc",
+        "xargs",
+        "find",
+        "stat",
+        "top",
+        "ps",
+        "free",
+    }
 )
 _NO_RESOLVER = "dial tcp: lookup registry-1.docker.io on 10.255.255.53:53: no such host"
 

@@ -328,7 +328,7 @@ class PodWorker:
         shown.state = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
 
     def _back_off_over(self, container: _Container) -> None:
-        """The state turns to CrashLoopBackOff only when the kubelet looks again: at the latest when the wait is over."""
+        """The state turns to CrashLoopBackOff when the kubelet looks again, at the latest when the wait is over."""
         self._show_back_off(container)
         container.waits = 0.0
         self._write()
