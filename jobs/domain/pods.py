@@ -1,11 +1,12 @@
 """Fold one pod's observations into its incarnation."""
 
 from jobs.domain.causes import final_end
-from jobs.domain.facts import DELETED, VANISHED, ContainerFacts, Observation, PodFacts, Terminated
+from jobs.domain.facts import DELETED, LISTED, VANISHED, ContainerFacts, Observation, PodFacts, Terminated
 from jobs.domain.kinds import kind_of
 from jobs.domain.state import End, Failure, Incarnation, InPlace
 
 FILLER = "ContainerStatusUnknown"  # the kubelet's word for a container that it cannot find: no exit code
+IN_PLACE_MISSED = 100  # restarts between two looks at a pod that get an entry of their own; all are counted
 FINAL_PHASES = ("Failed", "Succeeded")
 FINAL_READY_REASONS = ("PodFailed", "PodCompleted")
 PULL_FAILURES = (
@@ -46,8 +47,9 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
     pod.version = observation.resource_version
     pod.last_seen_at = at
     main = main_container(facts)
-    _fold_identity(pod, facts, at)
-    touched = _fold_main(pod, facts, main, at) if main else []
+    listed = observation.verb == LISTED
+    _fold_identity(pod, facts, main, at, listed=listed)
+    touched = _fold_main(pod, main, at, listed=listed) if main else []
     _fold_others(pod, facts, main)
     _fold_end(pod, facts, main, at)
     if observation.verb == DELETED:
@@ -58,7 +60,7 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
     return touched
 
 
-def _fold_identity(pod: Incarnation, facts: PodFacts, at: float) -> None:
+def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None, at: float, *, listed: bool) -> None:
     pod.phase = facts.phase
     pod.node = facts.node or pod.node
     pod.scheduled_at = pod.scheduled_at or facts.scheduled_at
@@ -71,7 +73,7 @@ def _fold_identity(pod: Incarnation, facts: PodFacts, at: float) -> None:
     if facts.initialized and pod.initialized_at is None:
         pod.initialized_at = at
     if facts.phase == "Running" and pod.running_at is None:
-        pod.running_at = at
+        pod.running_at = _ran_since(main, at, listed=listed)
     if facts.deletion_at is not None and pod.deleting_at is None:
         # The timestamp jumps back when the object finally goes; its first value is when deletion was asked.
         pod.deletion_at = facts.deletion_at
@@ -102,15 +104,16 @@ def _deletion_came_first(pod: Incarnation) -> bool:
     return end.seen_at >= asked and not (dated and end.at < pod.deletion_at)  # type: ignore[operator]
 
 
-def _fold_main(pod: Incarnation, facts: PodFacts, main: ContainerFacts, at: float) -> list[InPlace]:
+def _fold_main(pod: Incarnation, main: ContainerFacts, at: float, *, listed: bool) -> list[InPlace]:
+    seen_end = pod.ends[-1] if pod.ends and pod.main_ended_seen_at is not None else None
     pod.image = main.image or pod.image
     for end, live in ((main.last_terminated, False), (main.terminated, True)):
         if end is not None:
             _add_end(pod, end, at, live)
-    touched = _count_in_place(pod, main, at)
+    touched = _count_in_place(pod, main, seen_end)
     if main.state == "running":
         if touched:
-            touched[-1].running_at = at
+            touched[-1].running_at = _ran_since(main, at, listed=listed)
         pod.main_ended_seen_at = None
         pod.ends_before_run = len(pod.ends)
     elif main.state == "terminated" and pod.main_ended_seen_at is None:
@@ -120,6 +123,12 @@ def _fold_main(pod: Incarnation, facts: PodFacts, main: ContainerFacts, at: floa
     pod.last_restarts = main.restart_count
     pod.restarts = max(pod.restarts, main.restart_count)
     return touched
+
+
+def _ran_since(main: ContainerFacts | None, at: float, *, listed: bool) -> float:
+    """When a run began that is seen at ``at``. In a list it is older: the container says since when it runs."""
+    since = main.running_since if main is not None and listed else None
+    return at if since is None else min(at, since)
 
 
 def _add_end(pod: Incarnation, end: Terminated, at: float, live: bool) -> None:
@@ -145,21 +154,30 @@ def _add_end(pod: Incarnation, end: Terminated, at: float, live: bool) -> None:
     )
 
 
-def _count_in_place(pod: Incarnation, main: ContainerFacts, at: float) -> list[InPlace]:
-    """One entry for each restart that restartCount has newly reached; the last one knows the end before it."""
-    added: list[InPlace] = []
-    for number in range(pod.restarts + 1, main.restart_count + 1):
-        restart = InPlace(number, None, None, None, None)
-        if number == main.restart_count:
-            before = pod.ends[-1] if pod.ends and main.terminated is None else None
-            if before is None and len(pod.ends) > 1:
-                before = pod.ends[-2]
-            if before is not None:
-                restart.ended_at = pod.main_ended_seen_at or (before.seen_at if before.live else before.at)
-                restart.exit_code, restart.reason = before.exit_code, before.reason
-        pod.in_place.append(restart)
-        added.append(restart)
+def _count_in_place(pod: Incarnation, main: ContainerFacts, seen_end: End | None) -> list[InPlace]:
+    """One entry for each restart that restartCount has newly reached, if there are not absurdly many.
+
+    The last one knows the end before it. ``seen_end``: the end that was seen before this observation and not yet
+    followed by a run; where several restarts were missed, it belongs to the first of them.
+    """
+    first = max(pod.restarts, main.restart_count - IN_PLACE_MISSED) + 1
+    added = [InPlace(number, None, None, None, None) for number in range(first, main.restart_count + 1)]
+    if len(added) > 1 and seen_end is not None:
+        _end_before(added[0], seen_end, pod.main_ended_seen_at)
+        seen_at = None
+    else:
+        seen_at = pod.main_ended_seen_at
+    before = pod.ends[-1] if pod.ends and main.terminated is None else None
+    if before is None and len(pod.ends) > 1:
+        before = pod.ends[-2]
+    if added and before is not None:
+        _end_before(added[-1], before, seen_at or (before.seen_at if before.live else before.at))
+    pod.in_place.extend(added)
     return added
+
+
+def _end_before(restart: InPlace, end: End, at: float | None) -> None:
+    restart.ended_at, restart.exit_code, restart.reason = at, end.exit_code, end.reason
 
 
 def _fold_others(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None) -> None:
