@@ -83,7 +83,7 @@ def test_an_append_that_fails_writes_nothing(reason: str) -> None:
 
 
 def test_two_clusters_at_once_have_ids_and_numbers_of_their_own() -> None:
-    appends = 40
+    appends = 25
     numbers: dict[str, list[int]] = {"one": [], "two": []}
 
     def work(cluster: str) -> None:
@@ -106,7 +106,7 @@ def test_a_reader_that_has_seen_a_number_has_seen_all_before_it() -> None:
 
     def work(cluster: str) -> None:
         writer = Writer(cluster)
-        for number in range(40):
+        for number in range(25):
             writer.write(number)
 
     def read() -> None:
@@ -128,7 +128,7 @@ def test_a_reader_that_has_seen_a_number_has_seen_all_before_it() -> None:
         finally:
             done.set()
     assert seen == set(models.Job.objects.values_list("seq", "name"))
-    assert len(seen) == 80
+    assert len(seen) == 50
 
 
 def test_an_append_waits_for_another_clusters() -> None:

@@ -12,6 +12,8 @@ from typing import Any, Self
 from django.db import connection
 
 from dashboard.env import ClusterSource
+from jobs.domain.kinds import KINDS
+from jobs.ingest.streams import streams_for
 from jobs.ingest.timing import Timing
 from jobs.sessions import run_session
 from simcluster.clock import LoopClock
@@ -28,6 +30,7 @@ from tests.watch.reading import Counts
 
 Obj = dict[str, Any]
 DAY = 24 * 3600
+STREAMS = len(streams_for(KINDS))
 
 # As in production, but with pauses that a test can wait for.
 FAST = Timing(
@@ -136,11 +139,19 @@ class LiveCluster(SimServer):
     def freeze(self) -> Counts:
         """Nothing happens any more. Answers what has happened."""
         self.call(self.clock.set_speed, 0.0001)
+        version = -1
+        while version != self.store.resource_version:  # what was due already is still done
+            version = self.store.resource_version
+            time.sleep(0.2)
         return self.counts()
 
     def watched(self) -> list[str]:
         """The resource of each open watch."""
         return self.call(lambda: [watcher.resource.qualified for watcher in self.api.hub])
+
+    def is_watched(self) -> bool:
+        """Whether one watcher has opened all its streams."""
+        return len(self.watched()) == STREAMS
 
     def source(self, name: str) -> ClusterSource:
         return ClusterSource(name, str(self.kubeconfig))

@@ -1,26 +1,26 @@
 """The tasks in real workers, over a real Valkey: who starts sessions, how many, and what a worker's end costs."""
 
-import re
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 import redis
 
+from dashboard.brokers import celery_url
+from dashboard.celery import app
+from dashboard.env import ClusterSource
 from jobs import models
-from jobs.domain.kinds import KINDS
-from jobs.ingest.streams import streams_for
+from jobs.tasks import ensure_watchers
 from tests.watch.conftest import StartCluster
-from tests.watch.live import Follower, LiveCluster, wait_until
+from tests.watch.live import STREAMS, Follower, LiveCluster, wait_until
 from tests.watch.reading import counts, database_url, missed
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-STREAMS = len(streams_for(KINDS))
 WORKER = ("-A", "dashboard", "worker", "-P", "threads", "--without-gossip", "--without-mingle")
-ENSURE = "import django; django.setup(); from jobs.tasks import ensure_watchers; print(ensure_watchers())"
 # A session of half an hour is too long for a test: the same worker, with shorter ones.
 SHORT_SESSIONS = """
 import django
@@ -35,15 +35,15 @@ main()
 
 
 class Workers:
-    """Celery processes for some clusters, named by their letters."""
+    """Celery processes for some clusters, and this process as one that asks for sessions as beat does."""
 
-    def __init__(self, processes: Any, broker: str, clusters: dict[str, LiveCluster]) -> None:
+    def __init__(self, processes: Any, broker: str, sources: list[ClusterSource]) -> None:
         self.processes = processes
         self.redis = redis.Redis.from_url(broker)
         self.env = {
             "DATABASE_URL": database_url(),
             "REDIS_URL": broker,
-            "RESTARTSCOPE_CLUSTERS": ",".join(f"{name}={cluster.kubeconfig}" for name, cluster in clusters.items()),
+            "RESTARTSCOPE_CLUSTERS": ",".join(f"{name}={source}" for name, source in sources),
             "RESTARTSCOPE_DATA_DIR": str(processes.folder),
             "DJANGO_SETTINGS_MODULE": "dashboard.settings",
         }
@@ -57,12 +57,6 @@ class Workers:
 
     def beat(self) -> "subprocess.Popen[bytes]":
         return self._start("-m", "celery", "-A", "dashboard", "beat", name="beat")
-
-    def ensure(self) -> list[str]:
-        """What beat asks for every ten seconds; answers the clusters for which a session was enqueued."""
-        child = self._start("-c", ENSURE, name="ensure")
-        assert child.wait(20) == 0, self.processes.log_of(child)
-        return re.findall(r"'(\w+)'", self.processes.log_of(child).splitlines()[-1])
 
     def waiting(self) -> int:
         """How many starts lie in the queue."""
@@ -80,121 +74,108 @@ class Workers:
         return held == set(clusters) and open_streams == STREAMS * len(clusters)
 
 
+StartWorkers = Callable[..., Workers]
+
+
+@pytest.fixture
+def start_workers(processes: Any, valkey: str, settings: Any, monkeypatch: pytest.MonkeyPatch) -> StartWorkers:
+    """Workers for some cluster sources; this process's tasks go to the same broker."""
+
+    def start(*sources: ClusterSource) -> Workers:
+        settings.RESTARTSCOPE_CLUSTERS = sources
+        return Workers(processes, valkey, list(sources))
+
+    settings.REDIS_URL = valkey
+    monkeypatch.setattr(app.conf, "broker_url", celery_url(valkey))
+    monkeypatch.setattr(app.amqp, "_producer_pool", None)
+    return start
+
+
 def epochs() -> dict[str, int]:
     return dict(models.Lease.objects.values_list("cluster__name", "epoch"))
 
 
-def test_starts_do_not_pile_up_while_no_worker_runs(start_cluster: StartCluster, processes: Any, valkey: str) -> None:
-    workers = Workers(processes, valkey, {"a": start_cluster(), "b": start_cluster()})
-    assert workers.ensure() == ["a", "b"]
-    assert workers.ensure() == []
+def wait_for_the_truth(cluster: LiveCluster) -> None:
+    truth = cluster.freeze()
+    wait_until(lambda: counts("a") == truth, what=lambda: (counts("a"), truth))
+    assert missed("a") == []
+
+
+def test_starts_do_not_pile_up_while_no_worker_runs(cluster: LiveCluster, start_workers: StartWorkers) -> None:
+    """And a cluster whose settings cannot be read is named, while the others are watched."""
+    workers = start_workers(cluster.source("a"), ClusterSource("lost", "/no/such/kubeconfig"))
+    assert ensure_watchers() == ["a", "lost"]
+    assert ensure_watchers() == []
     assert workers.waiting() == 2
-    workers.redis.delete("restartscope:starting:a", "restartscope:starting:b")  # as if their 15 s had passed
-    assert workers.ensure() == []
+    workers.redis.delete("restartscope:starting:a", "restartscope:starting:lost")  # as if their 15 s had passed
+    assert ensure_watchers() == []
     assert workers.waiting() == 2
     worker = workers.worker("late")
-    processes.wait_for(lambda: workers.watched_by(worker, "a", "b"), worker)
+    workers.processes.wait_for(lambda: workers.watched_by(worker, "a"), worker)
     assert workers.waiting() == 0
     assert workers.redis.keys("restartscope:starting:*") == []
-    assert workers.ensure() == []
-    assert epochs() == {"a": 1, "b": 1}
+    assert ensure_watchers() == ["lost"]
+    assert epochs() == {"a": 1}
+    log = workers.processes.log_of(worker)
+    assert "/no/such/kubeconfig: there is no such file" in log
+    assert "Traceback" not in log
 
 
-def test_beat_starts_one_session_for_each_cluster(start_cluster: StartCluster, processes: Any, valkey: str) -> None:
-    clusters = {"a": start_cluster(), "b": start_cluster()}
-    workers = Workers(processes, valkey, clusters)
+def test_beat_starts_one_session_for_each_cluster(start_cluster: StartCluster, start_workers: StartWorkers) -> None:
+    clusters = [start_cluster(), start_cluster()]
+    workers = start_workers(clusters[0].source("a"), clusters[1].source("b"))
     worker, beat = workers.worker("all", "watch,default"), workers.beat()
-    processes.wait_for(lambda: workers.watched_by(worker, "a", "b"), worker, beat)
-    clusters["a"].run("tftest")
+    workers.processes.wait_for(lambda: workers.watched_by(worker, "a", "b"), worker, beat)
+    clusters[0].run("tftest")
     wait_until(lambda: counts("a").get(("tftest", "worker", 0), (0, 0))[0] > 2)
     assert epochs() == {"a": 1, "b": 1}
     assert missed("a") == []
-    log = processes.log_of(worker)
+    log = workers.processes.log_of(worker)
     assert log.count("watching with") == 2
     assert "Traceback" not in log
 
 
-def test_a_worker_that_is_asked_to_end_is_followed_by_another(
-    cluster: LiveCluster, processes: Any, valkey: str
-) -> None:
-    """No beat runs: the successor is called by the worker that ends. Another watcher sees all, without interruption."""
-    workers = Workers(processes, valkey, {"a": cluster})
+def test_a_worker_that_ends_is_followed_by_another(cluster: LiveCluster, start_workers: StartWorkers) -> None:
+    """No beat runs: a worker that is asked to end calls the successor. Nobody does for one that is killed."""
+    workers = start_workers(cluster.source("a"))
     first = workers.worker("first")
-    assert workers.ensure() == ["a"]
-    processes.wait_for(lambda: workers.watched_by(first, "a"), first)
+    assert ensure_watchers() == ["a"]
+    workers.processes.wait_for(lambda: workers.watched_by(first, "a"), first)
     for name in ("one", "two"):
         cluster.run(name)
     second = workers.worker("second")
-    processes.wait_for(lambda: "second@test ready" in processes.log_of(second), second)
+    workers.processes.wait_for(lambda: "second@test ready" in workers.processes.log_of(second), second)
     began = time.monotonic()
     first.send_signal(signal.SIGTERM)
     assert first.wait(10) == 0
     assert time.monotonic() - began < 5
-    processes.wait_for(lambda: workers.watched_by(second, "a"), second, seconds=10)
+    workers.processes.wait_for(lambda: workers.watched_by(second, "a"), second, seconds=10)
     before = cluster.pods()
     wait_until(lambda: cluster.pods() > before + 2)
-    truth = cluster.freeze()
-    wait_until(lambda: counts("a") == truth, what=lambda: (counts("a"), truth))
-    assert missed("a") == []
+    wait_for_the_truth(cluster)
     assert epochs() == {"a": 2}
-    delays = [
-        observed_at - cluster.written[version]
-        for version, observed_at in models.Observation.objects.filter(object__resource="pods").values_list(
-            "resource_version", "observed_at"
-        )
-    ]
-    assert max(delays) < 3
-    second.send_signal(signal.SIGTERM)  # nobody is left: its successor waits for whoever comes
-    assert second.wait(10) == 0
+    second.kill()
+    second.wait()
+    assert ensure_watchers() == []  # its lease goes on for half a minute
+    models.Lease.objects.update(expires_at=time.time())
+    assert ensure_watchers() == ["a"]
     assert workers.waiting() == 1
 
 
-def test_a_session_that_ends_by_time_is_followed_in_the_same_worker(
-    cluster: LiveCluster, processes: Any, valkey: str
+def test_sessions_that_end_by_time_are_followed_in_the_same_worker(
+    cluster: LiveCluster, start_workers: StartWorkers
 ) -> None:
-    workers = Workers(processes, valkey, {"a": cluster})
+    workers = start_workers(cluster.source("a"))
     worker = workers.short_worker()
-    assert workers.ensure() == ["a"]
-    processes.wait_for(lambda: workers.watched_by(worker, "a"), worker)
+    assert ensure_watchers() == ["a"]
+    workers.processes.wait_for(lambda: workers.watched_by(worker, "a"), worker)
     cluster.run("tftest")
-    processes.wait_for(lambda: epochs()["a"] >= 4, worker)
-    truth = cluster.freeze()
-    wait_until(lambda: counts("a") == truth, what=lambda: (counts("a"), truth))
-    assert missed("a") == []
-    assert "another watcher has taken over" not in processes.log_of(worker)
-
-
-def test_a_worker_that_is_killed_is_followed_when_its_lease_is_over(
-    cluster: LiveCluster, processes: Any, valkey: str
-) -> None:
-    workers = Workers(processes, valkey, {"a": cluster})
-    first = workers.worker("first")
-    workers.ensure()
-    processes.wait_for(lambda: workers.watched_by(first, "a"), first)
-    cluster.run("tftest")
-    wait_until(lambda: cluster.pods() > 5)
-    first.kill()
-    first.wait()
-    assert workers.ensure() == []  # its lease goes on for half a minute
-    models.Lease.objects.update(expires_at=time.time())
-    assert workers.ensure() == ["a"]
-    second = workers.worker("second")
-    processes.wait_for(lambda: workers.watched_by(second, "a"), second)
-    truth = cluster.freeze()
-    wait_until(lambda: counts("a") == truth, what=lambda: (counts("a"), truth))
-    assert missed("a") == []
-
-
-def test_a_cluster_whose_settings_cannot_be_read_is_named_and_the_others_are_watched(
-    cluster: LiveCluster, processes: Any, valkey: str
-) -> None:
-    workers = Workers(processes, valkey, {"a": cluster})
-    workers.env["RESTARTSCOPE_CLUSTERS"] += ",lost=/no/such/kubeconfig"
-    worker = workers.worker("one")
-    assert workers.ensure() == ["a", "lost"]
-    processes.wait_for(lambda: workers.watched_by(worker, "a"), worker)
-    processes.wait_for(lambda: "/no/such/kubeconfig: there is no such file" in processes.log_of(worker), worker)
-    assert "Traceback" not in processes.log_of(worker)
+    workers.processes.wait_for(lambda: epochs()["a"] >= 4, worker)
+    wait_for_the_truth(cluster)
+    worker.send_signal(signal.SIGTERM)  # nobody is left: the successor waits for whoever comes
+    assert worker.wait(10) == 0
+    assert workers.waiting() == 1
+    assert "Traceback" not in workers.processes.log_of(worker)
 
 
 def test_a_number_is_published_once_it_can_be_read(cluster: LiveCluster, valkey: str, settings: Any) -> None:

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from jobs import models
-from tests.watch.live import Follower, LiveCluster, wait_until
+from tests.watch.live import STREAMS, Follower, LiveCluster, wait_until
 from tests.watch.reading import counts, database_url, missed, report, without_times
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
-KILLS = 3
+KILLS = 2
 
 
 def start(processes: Any, cluster: LiveCluster) -> "subprocess.Popen[bytes]":
@@ -39,7 +39,7 @@ def test_nothing_is_lost_with_a_killed_watcher(cluster: LiveCluster, processes: 
             child = start(processes, cluster)
             processes.wait_for(lambda child=child: "watching with" in processes.log_of(child), child)
             if kill == 0:
-                processes.wait_for(lambda: len(set(cluster.watched())) > 10, child)
+                processes.wait_for(lambda: len(cluster.watched()) == 2 * STREAMS, child)
                 for name in ("first", "second", "third"):
                     cluster.run(name)
             grows(child, processes)

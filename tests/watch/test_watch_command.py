@@ -6,11 +6,14 @@ import socket
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 
+from dashboard.env import ClusterSource
 from jobs import models
 from jobs.describe import describe
 from jobs.domain.facts import EventFacts, Observation
@@ -67,9 +70,9 @@ def command(processes: Any, cluster: LiveCluster) -> Command:
     return Command(processes, f"demo={cluster.kubeconfig}")
 
 
-def test_a_line_for_each_change_and_an_end_at_once(command: Command, cluster: LiveCluster) -> None:
+def test_a_line_for_each_change_and_an_end_at_once(command: Command, cluster: LiveCluster, processes: Any) -> None:
     child = command.start()
-    command.until(child, "watching with")
+    processes.wait_for(cluster.is_watched, child)
     cluster.run("tftest")
     command.until(child, "ADDED    tfjobs.kubeflow.org live/tftest", "live/tftest-worker-0: Failed, exit 138 (Error)")
     began = time.monotonic()
@@ -132,31 +135,47 @@ def test_describing_an_event_of_a_cluster_that_lies() -> None:
     assert text.isprintable()
 
 
-@pytest.mark.parametrize("content", [None, "{ no yaml", "just text", "clusters: 7\ncontexts: x\n"])
-def test_a_kubeconfig_that_cannot_be_used_is_named_in_one_sentence(
-    processes: Any, tmp_path: Path, content: str | None
-) -> None:
-    path = tmp_path / "config"
-    if content is not None:
-        path.write_text(content)
-    command = Command(processes, f"demo={path}")
+def test_a_mistake_ends_the_process_with_a_sentence(processes: Any) -> None:
+    command = Command(processes, "demo=/no/such/config")
     status, said = command.ended(command.start())
-    assert status == 2
+    assert (status, len(said.splitlines())) == (2, 1)
+    assert "/no/such/config" in said
+
+
+@pytest.fixture
+def refused(settings: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+    """Runs the command in this process, where it must end with status 2; answers its words."""
+    monkeypatch.setattr(signal, "signal", lambda *_: None)  # the signals of the tests are their own
+
+    def run(source: str, **options: Any) -> str:
+        settings.RESTARTSCOPE_CLUSTERS = (ClusterSource("demo", source),)
+        with pytest.raises(SystemExit) as ended:
+            call_command("watch", **options)
+        assert ended.value.code == 2
+        out, errors = capsys.readouterr()
+        assert out == ""
+        return errors
+
+    return run
+
+
+@pytest.mark.parametrize("content", ["{ no yaml", "just text", "clusters: 7\ncontexts: x\n", ""])
+def test_a_kubeconfig_that_cannot_be_used_is_named(refused: Callable[..., str], tmp_path: Path, content: str) -> None:
+    path = tmp_path / "config"
+    path.write_text(content)
+    said = refused(str(path))
     assert str(path) in said
     assert len(said.splitlines()) == 1, said
     assert models.Lease.objects.count() == 0
 
 
-def test_a_cluster_that_is_not_configured_is_named_with_those_that_are(command: Command) -> None:
-    assert command.ended(command.start("--cluster", "prod")) == (
-        2,
-        "No cluster prod in RESTARTSCOPE_CLUSTERS; there: demo.\n",
-    )
+def test_a_cluster_that_is_not_configured_is_named_with_those_that_are(refused: Callable[..., str]) -> None:
+    assert refused("kubeconfig", cluster="prod") == "No cluster prod in RESTARTSCOPE_CLUSTERS; there: demo.\n"
 
 
-def test_a_cluster_that_is_watched_already(command: Command) -> None:
+def test_a_cluster_that_is_watched_already(refused: Callable[..., str], cluster: LiveCluster) -> None:
     leases.acquire(cluster_named("demo"), "another", time.time())
-    assert command.ended(command.start()) == (2, "Cluster demo is watched by another process already.\n")
+    assert refused(str(cluster.kubeconfig)) == "Cluster demo is watched by another process already.\n"
 
 
 def test_ctrl_c_ends_it_while_the_cluster_does_not_answer(processes: Any, tmp_path: Path) -> None:
