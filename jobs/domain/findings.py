@@ -13,19 +13,30 @@ from jobs.domain.gang import first_cause
 from jobs.domain.phases import phases
 from jobs.domain.replicas import crash_looping, created_after_failed, gang_restarts, restart_policy
 from jobs.domain.restarts import Restart, replica_restarts, replicas_in, restarts, waves
-from jobs.domain.said import Evidence, Finding, Value, finding, pod_evidence, pod_words, replica_words, seconds_words
+from jobs.domain.said import (
+    NAMED,
+    SHOWN,
+    Evidence,
+    Finding,
+    Value,
+    finding,
+    merged,
+    of_replica,
+    pod_evidence,
+    pod_words,
+    replica_words,
+    seconds_words,
+)
 from jobs.domain.state import PODGROUP_LANE, Incarnation, JobState, Replica
 from jobs.domain.stuck import job_resource, podgroup_resource, stuck
 from jobs.domain.thresholds import FLAP_UNEXPLAINED, RUNAWAY_RESTARTS, RUNAWAY_WINDOW
 
-NAMED = 3  # causes or replicas named in a sentence
-SHOWN = 20  # observations given as evidence
 ORDER = ("error", "warning", "info")
 
 
 def findings(job: JobState, now: float) -> list[Finding]:
     """The worst first, then the oldest."""
-    found = [*_restart_findings(job, now), *stuck(job, now), *_spec(job), *_podgroup(job)]
+    found = merged([*_restart_findings(job, now), *stuck(job, now), *_spec(job), *_podgroup(job)])
     return sorted(found, key=lambda one: (ORDER.index(one.severity), one.at if one.at is not None else now, one.code))
 
 
@@ -99,9 +110,9 @@ def _replica_findings(job: JobState, replica: Replica, now: float) -> Iterator[F
 def _crash_loop(pod: Incarnation) -> Finding:
     since = pod.main_ended_seen_at if crash_looping(pod) else pod.last_seen_at
     count = pod.restarts if crash_looping(pod) else pod.init_restarts + pod.sidecar_restarts
-    params: dict[str, Value] = {"replica": pod_words(pod), "count": count, "container": pod.crashing or ""}
     code = "crash-loop" if crash_looping(pod) else "crash-loop-other"
-    return finding(code, since, [pod_evidence(pod, since)], **params)
+    evidence = [pod_evidence(pod, since)]
+    return of_replica(code, since, evidence, pod_words(pod), restarts=count, container=pod.crashing or "")
 
 
 def _runaway(replica: Replica, now: float) -> Iterator[Finding]:
@@ -120,13 +131,12 @@ def _runaway(replica: Replica, now: float) -> Iterator[Finding]:
     since = [one for one in found if one.at >= burst[0].at]
     length = since[-1].at - since[0].at
     params: dict[str, Value] = {
-        "replica": replica_words(replica.key),
-        "count": len(since),
+        "restarts": len(since),
         "time": seconds_words(length),
         "every": round(length / (len(since) - 1), 1),
     }
     code = "runaway" if now - since[-1].at <= RUNAWAY_WINDOW else "runaway-over"
-    yield finding(code, since[0].at, _evidence(since), **params)
+    yield of_replica(code, since[0].at, _evidence(since), replica_words(replica.key), **params)
 
 
 def _unexpected(job: JobState, replica: Replica) -> Iterator[Finding]:
@@ -138,11 +148,11 @@ def _unexpected(job: JobState, replica: Replica) -> Iterator[Finding]:
         evidence = [pod_evidence(pod), pod_evidence(successor, successor.first_seen_at)]
         replica_name = pod_words(pod)
         if had_completed(pod):
-            yield finding("completed-run-again", successor.first_seen_at, evidence, replica=replica_name)
+            yield of_replica("completed-run-again", successor.first_seen_at, evidence, replica_name)
         if never:
-            yield finding("unexpected-for-policy-never", successor.first_seen_at, evidence, replica=replica_name)
+            yield of_replica("unexpected-for-policy-never", successor.first_seen_at, evidence, replica_name)
         if created_after_failed(job, successor):
-            yield finding("created-after-failed", successor.first_seen_at, evidence, replica=replica_name)
+            yield of_replica("created-after-failed", successor.first_seen_at, evidence, replica_name)
 
 
 def _spec(job: JobState) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ order is the server's: the first that shows a failure, or a deletion, is the fir
 from jobs.domain.causes import cause_of, final_end, settle_cause
 from jobs.domain.kinds import kind_of
 from jobs.domain.state import Incarnation, JobState
+from jobs.domain.thresholds import TAKEN_ALONG
 
 HARMLESS = ("completed", "deleted", "gang")  # ends that are no failure of the pod itself
 
@@ -28,13 +29,19 @@ def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
         if code != "completed" and not pod.followed:
             job.failing = pod.uid
     elif first is not pod and code in HARMLESS:
-        if pod.deleting_at is not None:
+        if pod.deleting_at is not None and pod.deleting_at - _noticed(first) <= TAKEN_ALONG:
             pod.taken_by = first.uid
     elif first is not pod and _failed_before_deletion(pod, first):
         job.failing, first.taken_by = pod.uid, pod.uid
         settle_cause(first)
         return first
     return None
+
+
+def _noticed(first: Incarnation) -> float:
+    """When the first pod's failure or deletion was seen."""
+    signs = [at for at in (first.ended_at, first.deleting_at, first.deleted_at) if at is not None]
+    return min(signs, default=first.last_seen_at)
 
 
 def _failed_before_deletion(pod: Incarnation, first: Incarnation) -> bool:

@@ -70,6 +70,7 @@ class Finding(Said):
 
 # code -> (severity, template, template for a count other than 1)
 FINDINGS: dict[str, tuple[str, str, str]] = {
+    # of a job
     "restart-wave": (
         "warning",
         "Restart wave: %(count)d restart of %(replicas)d replicas within %(time)s; %(replica)s was first: %(cause)s.",
@@ -88,29 +89,6 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
         "The whole gang was restarted once; first cause: %(causes)s.",
         "The whole gang was restarted %(count)d times; first causes: %(causes)s.",
     ),
-    "crash-loop": (
-        "warning",
-        "%(replica)s is crash-looping: restarted %(count)d time, now held back by the kubelet.",
-        "%(replica)s is crash-looping: restarted %(count)d times, now held back by the kubelet.",
-    ),
-    "crash-loop-other": (
-        "warning",
-        "Container %(container)s of %(replica)s is crash-looping: restarted %(count)d time.",
-        "Container %(container)s of %(replica)s is crash-looping: restarted %(count)d times.",
-    ),
-    "runaway": (
-        "error",
-        "%(replica)s runs away: %(count)d restarts within %(time)s, one every %(every)s s.",
-        "",
-    ),
-    "runaway-over": (
-        "warning",
-        "%(replica)s ran away: %(count)d restarts within %(time)s, one every %(every)s s.",
-        "",
-    ),
-    "completed-run-again": ("warning", "%(replica)s had completed and was run again.", ""),
-    "unexpected-for-policy-never": ("warning", "%(replica)s was recreated: unexpected for policy Never.", ""),
-    "created-after-failed": ("warning", "%(replica)s was created anew after the job had failed.", ""),
     "ttl-never-fires": (
         "warning",
         "The TTL (%(seconds)d s) will not fire: the job failed without a completion time.",
@@ -128,19 +106,6 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     ),
     "gang-waits": ("warning", "The gang has waited for room for %(time)s.", ""),
     "admitted-without-pods": ("error", "The gang is admitted, but pods were not created for %(time)s.", ""),
-    "terminating": ("error", "%(replica)s has been terminating for %(time)s (node %(node)s).", ""),
-    "terminating-finalizer": (
-        "error",
-        "%(replica)s has been terminating for %(time)s: held by finalizer %(finalizers)s.",
-        "",
-    ),
-    "image-not-pulled": ("error", "The image of %(replica)s cannot be pulled (%(reason)s): %(image)s.", ""),
-    "pending-since-restart": (
-        "warning",
-        "%(replica)s has been pending since its restart, for %(time)s: %(message)s.",
-        "",
-    ),
-    "pending": ("warning", "%(replica)s has been pending for %(time)s: %(message)s.", ""),
     "pods-left-running": (
         "warning",
         "The job is %(state)s, but %(count)d pod is still running: %(names)s.",
@@ -151,10 +116,101 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
         "The PodGroup (%(phase)s) still reserves resources, %(time)s after the job's end.",
         "",
     ),
+    # of replicas: count is their number, the other values are those of the first one
+    "crash-loop": (
+        "warning",
+        "%(replica)s is crash-looping (restarts: %(restarts)d), held back by the kubelet.",
+        "%(count)d replicas are crash-looping, held back by the kubelet: %(replica)s.",
+    ),
+    "crash-loop-other": (
+        "warning",
+        "Container %(container)s of %(replica)s is crash-looping (restarts: %(restarts)d).",
+        "Container %(container)s is crash-looping in %(count)d replicas: %(replica)s.",
+    ),
+    "runaway": (
+        "error",
+        "%(replica)s runs away: %(restarts)d restarts within %(time)s, one every %(every)s s.",
+        "%(count)d replicas run away, one with a restart every %(every)s s: %(replica)s.",
+    ),
+    "runaway-over": (
+        "warning",
+        "%(replica)s ran away: %(restarts)d restarts within %(time)s, one every %(every)s s.",
+        "%(count)d replicas ran away, one with a restart every %(every)s s: %(replica)s.",
+    ),
+    "completed-run-again": (
+        "warning",
+        "%(replica)s had completed and was run again.",
+        "%(count)d replicas had completed and were run again: %(replica)s.",
+    ),
+    "unexpected-for-policy-never": (
+        "warning",
+        "%(replica)s was recreated: unexpected for policy Never.",
+        "%(count)d replicas were recreated: unexpected for policy Never (%(replica)s).",
+    ),
+    "created-after-failed": (
+        "warning",
+        "%(replica)s was created anew after the job had failed.",
+        "%(count)d replicas were created anew after the job had failed: %(replica)s.",
+    ),
+    "terminating": (
+        "error",
+        "%(replica)s has been terminating for %(time)s (node %(node)s).",
+        "%(count)d replicas have been terminating for up to %(time)s (node %(node)s): %(replica)s.",
+    ),
+    "terminating-finalizer": (
+        "error",
+        "%(replica)s has been terminating for %(time)s: held by finalizer %(finalizers)s.",
+        "%(count)d replicas have been terminating for up to %(time)s, held by finalizer %(finalizers)s: %(replica)s.",
+    ),
+    "image-not-pulled": (
+        "error",
+        "The image of %(replica)s cannot be pulled (%(reason)s): %(image)s.",
+        "The image of %(count)d replicas (%(replica)s) cannot be pulled (%(reason)s): %(image)s.",
+    ),
+    "pending-since-restart": (
+        "warning",
+        "%(replica)s has been pending since its restart, for %(time)s: %(message)s.",
+        "%(count)d replicas (%(replica)s) have been pending since their restarts, for up to %(time)s: %(message)s.",
+    ),
+    "pending": (
+        "warning",
+        "%(replica)s has been pending for %(time)s: %(message)s.",
+        "%(count)d replicas (%(replica)s) have been pending for up to %(time)s: %(message)s.",
+    ),
 }
+NAMED = 3  # replicas named where a finding has many
+SHOWN = 20  # observations given as evidence
 
 
 def finding(code: str, at: float | None, evidence: Iterable[Evidence], **params: Value) -> Finding:
     """The finding of that code; ``params`` fill its template."""
     severity, one, many = FINDINGS[code]
     return Finding(code, one, many, params, at, tuple(evidence), severity)
+
+
+def of_replica(code: str, at: float | None, evidence: Iterable[Evidence], replica: str, **params: Value) -> Finding:
+    """The finding of one replica; :func:`merged` puts those of many together."""
+    return finding(code, at, evidence, replica=replica, count=1, **params)
+
+
+def merged(found: Iterable[Finding]) -> list[Finding]:
+    """One finding for each code of :func:`of_replica`: a thousand replicas that wait for an image are one thing."""
+    single: list[Finding] = []
+    by_code: dict[str, list[Finding]] = {}
+    for one in found:
+        if "replica" in one.params and "count" in one.params and one.params["count"] == 1:
+            by_code.setdefault(one.code, []).append(one)
+        else:
+            single.append(one)
+    return single + [_together(ones) for ones in by_code.values()]
+
+
+def _together(found: list[Finding]) -> Finding:
+    oldest = sorted(found, key=lambda one: one.at if one.at is not None else 0.0)
+    names = list(dict.fromkeys(str(one.params["replica"]) for one in oldest))
+    if len(names) == 1:
+        return oldest[-1]
+    text = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
+    evidence = [observation for one in oldest for observation in one.evidence][:SHOWN]
+    first = oldest[0]
+    return finding(first.code, first.at, evidence, **{**first.params, "replica": text, "count": len(names)})

@@ -5,14 +5,23 @@ from collections.abc import Iterator
 from jobs.domain.conditions import FINISHED
 from jobs.domain.kinds import PLUGINS_PODGROUPS, VOLCANO_PODGROUPS, kind_of
 from jobs.domain.phases import Phase, phases
-from jobs.domain.said import Evidence, Finding, Value, finding, pod_evidence, pod_words, seconds_words
+from jobs.domain.said import (
+    SHOWN,
+    Evidence,
+    Finding,
+    Value,
+    finding,
+    of_replica,
+    pod_evidence,
+    pod_words,
+    seconds_words,
+)
 from jobs.domain.state import PODGROUP_LANE, STATE_LANE, Incarnation, JobState
 from jobs.domain.thresholds import AFTER_END, GANG_WAITING, GRACE_DEFAULT, NO_PODS, PENDING, TERMINATING
 
 WAITING_PHASES = ("", "Pending")
 RELEASED_PHASES = ("", "Pending", "Completed", "Finished", "Failed")  # a PodGroup in one of these reserves nothing
 NAMED = 5  # pods named in a sentence
-SHOWN = 20  # observations given as evidence
 MESSAGE_LIMIT = 300
 
 
@@ -100,32 +109,27 @@ def _pod(pod: Incarnation, now: float, *, again: bool) -> Iterator[Finding]:
 
 def _terminating(pod: Incarnation, asked: float, now: float) -> Finding:
     params: dict[str, Value] = {
-        "replica": pod_words(pod),
         "time": seconds_words(now - asked),
         "node": pod.node or "-",
         "finalizers": ", ".join(pod.finalizers[:NAMED]),
     }
     code = "terminating-finalizer" if pod.finalizers else "terminating"
-    return finding(code, asked, [pod_evidence(pod, pod.deleting_at)], **params)
+    return of_replica(code, asked, [pod_evidence(pod, pod.deleting_at)], pod_words(pod), **params)
 
 
 def _pull_failure(pod: Incarnation) -> Finding:
-    params: dict[str, Value] = {
-        "replica": pod_words(pod),
-        "image": pod.image or "-",
-        "reason": pod.pull_failure or "",
-    }
-    return finding("image-not-pulled", pod.first_seen_at, [pod_evidence(pod, pod.first_seen_at)], **params)
+    params: dict[str, Value] = {"image": pod.image or "-", "reason": pod.pull_failure or ""}
+    at = pod.first_seen_at
+    return of_replica("image-not-pulled", at, [pod_evidence(pod, at)], pod_words(pod), **params)
 
 
 def _pending(pod: Incarnation, since: float, now: float, *, again: bool) -> Finding:
     params: dict[str, Value] = {
-        "replica": pod_words(pod),
         "time": seconds_words(now - since),
         "message": (pod.unschedulable or pod.waiting_reason or "no reason given")[:MESSAGE_LIMIT],
     }
     code = "pending-since-restart" if again else "pending"
-    return finding(code, since, [pod_evidence(pod, pod.first_seen_at)], **params)
+    return of_replica(code, since, [pod_evidence(pod, pod.first_seen_at)], pod_words(pod), **params)
 
 
 def _left_behind(job: JobState, now: float) -> Iterator[Finding]:

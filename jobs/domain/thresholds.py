@@ -5,6 +5,8 @@ WAVE_LONGEST = 600.0  # what goes on for longer is no wave any more
 WAVE_REPLICAS = 3  # replicas in a wave at least: two may be chance
 WAVE_ENOUGH = 10  # so many replicas are a wave however large the job is; below, half of the job must take part
 
+TAKEN_ALONG = 120.0  # a controller answers a failure within seconds; a deletion so much later has another cause
+
 RUNAWAY_RESTARTS = 8  # of one replica within RUNAWAY_WINDOW: the kubelet's back-off allows 7 (10, 20, ... 300 s apart)
 RUNAWAY_WINDOW = 600.0
 

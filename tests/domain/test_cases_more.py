@@ -134,9 +134,7 @@ def test_a_crash_looping_worker_of_a_running_job() -> None:
     replica = story.replica("w0")
     assert (replica["flags"], replica["state"], replica["true_restarts"]) == (["crash-loop"], "CrashLoopBackOff", 1)
     assert story.replica("m0")["state"] == "Running"
-    assert story.told(10)["crash-loop"] == (
-        "worker 0 is crash-looping: restarted 1 time, now held back by the kubelet."
-    )
+    assert story.told(10)["crash-loop"] == ("worker 0 is crash-looping (restarts: 1), held back by the kubelet.")
     story.run("~w0#a running rc=2")
     assert (story.replica("w0")["flags"], "crash-loop" in story.told(20)) == ([], False)
 
