@@ -1,5 +1,9 @@
 """Fold the job object's observations: state, phases, Restarting spans, suspensions, scale-downs."""
 
+from typing import NamedTuple
+
+from jobs.domain.count import add_break, breaks_at
+from jobs.domain.creations import spec_changes
 from jobs.domain.facts import DELETED, LISTED, VANISHED, Condition, JobFacts, Observation
 from jobs.domain.state import RESTARTING_LANE, STATE_LANE, Break, JobState, Unobserved
 
@@ -40,7 +44,7 @@ def fold_job(job: JobState, observation: Observation) -> None:
     job.changes.job = True
     job.version = observation.resource_version
     if observation.verb == VANISHED:
-        job.vanished = (job.last_observed_at or at, at)
+        job.vanished = (job.seen_at or job.last_observed_at or at, at)
         job.present = False
         _close(job, None)
         return
@@ -49,20 +53,36 @@ def fold_job(job: JobState, observation: Observation) -> None:
     first = job.facts is None
     if first and observation.verb == LISTED and (facts.conditions or facts.phase):
         job.unobserved.append(Unobserved(facts.created_at, at, "jobs"))
-    _fold_spec(job, facts, at)
+    since = job.seen_at if observation.verb == LISTED and not first else None
+    _fold_spec(job, facts, at, since)
     before, job.facts = job.facts, facts
     job.api_version = facts.api_version or job.api_version
     job.kind = facts.kind or job.kind
     job.created_at = facts.created_at
     job.present = True
-    job.last_observed_at = at
+    job.last_observed_at = job.seen_at = at
     _fold_suspension(job, facts, before)
-    _fold_state(job, facts, at, listed=first and observation.verb == LISTED)
-    _fold_restarting(job, facts, at, listed=first and observation.verb == LISTED)
+    moments = _Moments(at, observation.verb == LISTED, since)
+    changed_at = _fold_state(job, facts, moments)
+    _fold_restarting(job, facts, moments, changed_at)
     if observation.verb == DELETED:
         job.present = False
         job.deleted_at = at
         _close(job, at)
+
+
+class _Moments(NamedTuple):
+    """When things happened that are seen at ``at``: in a list they are older, and the object may say how much."""
+
+    at: float
+    listed: bool
+    since: float | None  # when the object was seen before the list; None: never
+
+    def of(self, said: float | None) -> float:
+        """The object's word where it lies in the time that was not watched."""
+        if not self.listed or said is None or (self.since is not None and said < self.since):
+            return self.at
+        return min(said, self.at)
 
 
 def _close(job: JobState, at: float | None) -> None:
@@ -71,13 +91,21 @@ def _close(job: JobState, at: float | None) -> None:
         job.end_span(STATE_LANE, at)
 
 
-def _fold_spec(job: JobState, facts: JobFacts, at: float) -> None:
-    """Note a scale-down: replicas beyond the new number are explained when they come back."""
-    before = {spec.type: spec.replicas for spec in job.facts.replicas} if job.facts else {}
+def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float | None) -> None:
+    """Note what explains recreations: a scale-down, when replicas come back, and changes that nobody watched.
+
+    A generation that rose by more than one between two looks hides changes: a suspension and its end, or a scale-down
+    and its undoing. They may explain every recreation of that time.
+    """
+    if job.facts is None:
+        return
+    before = {spec.type: spec.replicas for spec in job.facts.replicas}
     for spec in facts.replicas:
         had = before.get(spec.type)
         if had is not None and spec.replicas is not None and spec.replicas < had:
-            job.breaks.append(Break(at, "scaled", spec.type.lower(), spec.replicas))
+            add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas))
+    if unwatched_since is not None and spec_changes(facts) - spec_changes(job.facts) > 1:
+        add_break(job, Break(at, "unwatched", since=unwatched_since))
 
 
 def _fold_suspension(job: JobState, facts: JobFacts, before: JobFacts | None) -> None:
@@ -94,32 +122,38 @@ def _fold_suspension(job: JobState, facts: JobFacts, before: JobFacts | None) ->
 
 
 def _note_suspension(job: JobState, at: float, *, suspended: bool) -> None:
-    if suspended and not any(b.why == "suspended" and b.at == at for b in job.breaks):
-        job.breaks.append(Break(at, "suspended"))
-    elif not suspended and at not in job.resumed:
+    """A resume whose suspension nobody watched explains the same recreations."""
+    if suspended:
+        if not any(b.why == "suspended" for b in breaks_at(job, at)):
+            add_break(job, Break(at, "suspended"))
+    elif at not in job.resumed:
+        last = max(job.resumed, default=float("-inf"))
+        if not any(b.why == "suspended" and last <= b.at <= at for b in job.breaks):
+            add_break(job, Break(at, "resumed"))
         job.resumed.append(at)
 
 
-def _fold_state(job: JobState, facts: JobFacts, at: float, *, listed: bool) -> None:
+def _fold_state(job: JobState, facts: JobFacts, moments: _Moments) -> float:
+    """Answers when the state changed, as far as that is known."""
     state = job_state(facts)
     deciding = condition(facts, state)
-    moment = deciding.transition_at if deciding else facts.phase_at
-    job.finished_at = (moment or facts.completed_at or at) if state in FINISHED else None
+    said = deciding.transition_at if deciding else facts.phase_at
+    start = moments.of(said)
+    job.finished_at = (said or facts.completed_at or moments.at) if state in FINISHED else None
     job.state = state
     current = job.open_span(STATE_LANE)
     if current is None or current.value != state:
-        job.end_span(STATE_LANE, at)
-        start = moment if listed and moment is not None else at
+        job.end_span(STATE_LANE, start)
         job.start_span(STATE_LANE, state, start, reason=deciding.reason if deciding else facts.phase)
+    return start
 
 
-def _fold_restarting(job: JobState, facts: JobFacts, at: float, *, listed: bool) -> None:
+def _fold_restarting(job: JobState, facts: JobFacts, moments: _Moments, changed_at: float) -> None:
     restarting = condition(facts, "Restarting")
     phase = facts.phase == "Restarting"
     current = job.open_span(RESTARTING_LANE)
     if (restarting or phase) and current is None:
-        since = restarting.transition_at if restarting else facts.phase_at
-        start = since if listed and since is not None else at
+        start = moments.of(restarting.transition_at if restarting else facts.phase_at)
         job.start_span(RESTARTING_LANE, "Restarting", start, message=restarting.message if restarting else None)
     elif not restarting and not phase and current is not None:
-        job.end_span(RESTARTING_LANE, at)
+        job.end_span(RESTARTING_LANE, changed_at)

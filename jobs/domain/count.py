@@ -1,14 +1,18 @@
 """The count: which recreations are restarts, and each replica's sums (restart facts, sections 3 and 5)."""
 
-from bisect import insort
+from bisect import bisect_left, bisect_right, insort
 
 from jobs.domain.causes import settle_cause
+from jobs.domain.creations import created
+from jobs.domain.intervals import wait_start
 from jobs.domain.state import Break, Incarnation, JobState, Replica
+
+REASONS = {"resumed": "suspended"}  # a break's why as the reason of an excluded recreation
 
 
 def _age(pod: Incarnation) -> tuple[float, int]:
     """Oldest first; creation times are whole seconds, so the version of the first sight breaks ties."""
-    return (pod.created_at if pod.created_at is not None else pod.first_seen_at, pod.first_version)
+    return (created(pod), pod.first_version)
 
 
 def add_incarnation(job: JobState, pod: Incarnation) -> Replica:
@@ -26,12 +30,47 @@ def add_incarnation(job: JobState, pod: Incarnation) -> Replica:
     return replica
 
 
+def position_of(replica: Replica, pod: Incarnation) -> int:
+    """Where a pod stands among its replica's."""
+    pods = replica.incarnations
+    if pods[-1] is pod:
+        return len(pods) - 1
+    position = bisect_left(pods, _age(pod), key=_age)
+    while pods[position] is not pod:  # of the same second and version
+        position += 1
+    return position
+
+
 def neighbours(replica: Replica, pod: Incarnation) -> range:
     """Positions of the pods whose pair with their successor may depend on ``pod``."""
-    position = len(replica.incarnations) - 1
-    while replica.incarnations[position] is not pod:
-        position -= 1
+    position = position_of(replica, pod)
     return range(max(0, position - 2), position + 1)
+
+
+def link_waits(job: JobState, replica: Replica, first: int) -> None:
+    """Bring up to date since when the places after position ``first`` have waited for their pods to run."""
+    pods = replica.incarnations
+    for position in range(first + 1, len(pods)):
+        before, pod = pods[position - 1], pods[position]
+        ran = before.running_at is not None or before.waited_since is None
+        since = (wait_start(before) if ran else before.waited_since) if before.counts else None
+        if since != pod.waited_since:
+            pod.waited_since = since
+            job.changes.incarnations[pod.uid] = pod
+        elif position > first + 3:
+            break
+
+
+def add_break(job: JobState, pause: Break) -> None:
+    insort(job.breaks, pause, key=_moment)
+
+
+def breaks_at(job: JobState, at: float) -> list[Break]:
+    return job.breaks[bisect_left(job.breaks, at, key=_moment) : bisect_right(job.breaks, at, key=_moment)]
+
+
+def _moment(pause: Break) -> float:
+    return pause.at
 
 
 def recount_pair(job: JobState, replica: Replica, position: int) -> bool:
@@ -51,9 +90,10 @@ def recount_pair(job: JobState, replica: Replica, position: int) -> bool:
 
 
 def _explained(job: JobState, replica: Replica, position: int) -> str | None:
-    for pause in job.breaks:
-        if _applies(pause, replica) and _straddles(pause.at, replica, position):
-            return pause.why
+    old = _age(replica.incarnations[position])[0]
+    for pause in job.breaks[bisect_left(job.breaks, old, key=_moment) :]:
+        if _applies(pause, replica) and _straddles(pause, replica, position):
+            return REASONS.get(pause.why, pause.why)
     return None
 
 
@@ -62,24 +102,31 @@ def _applies(pause: Break, replica: Replica) -> bool:
     return pause.type is None or (pause.type == kind.lower() and index >= pause.from_index)
 
 
-def _straddles(at: float, replica: Replica, position: int) -> bool:
-    """Whether ``at`` lies between the two creations. Equal whole seconds fit two pairs: the later one takes it."""
+def _straddles(pause: Break, replica: Replica, position: int) -> bool:
+    """Whether it lies between the two creations. Equal whole seconds fit two pairs: the later one takes it."""
     pods = replica.incarnations
     old, new = _age(pods[position])[0], _age(pods[position + 1])[0]
-    if not old <= at <= new:
+    if pause.since is not None:
+        return old <= pause.at and new >= pause.since
+    if not old <= pause.at <= new:
         return False
-    return at < new or position + 2 >= len(pods)
+    return pause.at < new or position + 2 >= len(pods)
 
 
-def recount_breaks(job: JobState) -> None:
-    """Decide anew after a suspension or scale-down became known, which may be later than the pods it explains."""
+def recount_break(job: JobState, pause: Break) -> None:
+    """Decide anew what a suspension or scale-down explains, which may become known later than the pods."""
+    since = pause.at if pause.since is None else pause.since
     for replica in job.replicas.values():
         pods = replica.incarnations
-        for position in range(len(pods) - 1):
-            if recount_pair(job, replica, position):
-                job.changes.replicas.add(replica.key)
-                job.changes.incarnations[pods[position].uid] = pods[position]
-                job.changes.recreations[pods[position].uid] = (pods[position], pods[position + 1])
+        first = max(0, bisect_left(pods, since, key=created) - 2)
+        last = min(len(pods) - 1, bisect_right(pods, pause.at, key=created))
+        changed = [position for position in range(first, last) if recount_pair(job, replica, position)]
+        for position in changed:
+            job.changes.replicas.add(replica.key)
+            job.changes.incarnations[pods[position].uid] = pods[position]
+            job.changes.recreations[pods[position].uid] = (pods[position], pods[position + 1])
+        if changed:
+            link_waits(job, replica, changed[0])
 
 
 def recount_restarts(replica: Replica, before: tuple[int, int, int], pod: Incarnation) -> None:

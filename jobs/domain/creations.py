@@ -6,7 +6,7 @@ together are a bound that no order of reading changes, because both are dated by
 
 from bisect import bisect_left
 
-from jobs.domain.facts import DELETED, EventFacts, Observation
+from jobs.domain.facts import DELETED, EventFacts, JobFacts, Observation
 from jobs.domain.state import Creations, Incarnation, JobState, Replica, ReplicaKey
 
 SAID = (  # reason, and how the message begins; the rest of it is the pod's name
@@ -69,7 +69,7 @@ def proven_creations(job: JobState, only: ReplicaKey | None = None) -> dict[Repl
 
     Empty where suspension or scaling may explain some: only a job whose spec was never changed is looked at.
     """
-    if job.facts is None or not _as_created(job):
+    if job.facts is None or job.facts.generation is None or spec_changes(job.facts) != 0:
         return {}
     said: dict[ReplicaKey, list[Creations]] = {}
     for creation in job.creations.values():
@@ -80,10 +80,9 @@ def proven_creations(job: JobState, only: ReplicaKey | None = None) -> dict[Repl
     return {key: _at_least(those, job.replicas.get(key, nothing).incarnations) for key, those in said.items()}
 
 
-def _as_created(job: JobState) -> bool:
-    """Whether the spec is the first one. Marking the job for deletion raises its generation too, by one."""
-    assert job.facts is not None
-    return job.facts.generation is not None and job.facts.generation - (job.facts.deletion_at is not None) == 1
+def spec_changes(facts: JobFacts) -> int:
+    """How often the spec was changed. Marking a job for deletion raises its generation too, by one."""
+    return (facts.generation or 1) - 1 - (facts.deletion_at is not None)
 
 
 def _at_least(said: list[Creations], pods: list[Incarnation]) -> int:

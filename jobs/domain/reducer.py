@@ -5,7 +5,7 @@ No clock and no input or output: the same observations give the same state, in a
 
 from jobs.domain.causes import settle_cause
 from jobs.domain.conditions import fold_job
-from jobs.domain.count import add_incarnation, neighbours, recount_breaks, recount_pair, recount_restarts
+from jobs.domain.count import add_incarnation, link_waits, neighbours, recount_break, recount_pair, recount_restarts
 from jobs.domain.creations import note_creations
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
 from jobs.domain.gang import note_end, note_new_pod
@@ -51,11 +51,12 @@ def unobserved(job: JobState, start: float | None, end: float, resource: str) ->
 def _reduce_job(job: JobState, observation: Observation) -> None:
     if observation.resource_version <= job.version:
         return
-    before = len(job.breaks)
+    known = {id(pause) for pause in job.breaks}
     generation = job.facts.generation if job.facts else None
     fold_job(job, observation)
-    if len(job.breaks) != before:
-        recount_breaks(job)
+    for pause in job.breaks:
+        if id(pause) not in known:
+            recount_break(job, pause)
     if generation != (job.facts.generation if job.facts else None) or generation is None:
         job.changes.every_replica = True  # what Events prove depends on it
 
@@ -110,7 +111,8 @@ def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool) -> N
     job.changes.replicas.add(replica.key)
     job.changes.incarnations[pod.uid] = pod
     pods = replica.incarnations
-    for position in neighbours(replica, pod):
+    positions = neighbours(replica, pod)
+    for position in positions:
         other = pods[position]
         changed = recount_pair(job, replica, position)
         if changed:
@@ -118,6 +120,7 @@ def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool) -> N
         successor = pods[position + 1] if other.followed else None
         if successor is not None and (changed or other is pod or (ran and successor is pod)):
             job.changes.recreations[other.uid] = (other, successor)
+    link_waits(job, replica, positions[0])
 
 
 def _reduce_podgroup(job: JobState, observation: Observation) -> None:

@@ -110,7 +110,8 @@ class Incarnation:
     # derived together with its neighbours (count.py, causes.py)
     followed: bool = False  # a successor exists
     counts: bool = False  # the successor's creation is a restart
-    excluded: str | None = None  # why it is not: "suspended", "scaled"
+    excluded: str | None = None  # why it is not: "suspended", "scaled", "unwatched"
+    waited_since: float | None = None  # since when its place has waited for it to run
     cause_code: str | None = None
     cause: str | None = None
 
@@ -145,12 +146,16 @@ class Span:
 
 @dataclass(slots=True)
 class Break:
-    """A moment that explains one recreation of a replica: a suspension, or a scale-down below its index."""
+    """A moment that explains one recreation of a replica: a suspension, or a scale-down below its index.
+
+    With ``since`` a stretch: changes of the spec that nobody watched, and whatever was recreated meanwhile.
+    """
 
     at: float
-    why: str  # suspended, scaled
+    why: str  # suspended, scaled, resumed (its suspension was not watched), unwatched
     type: str | None = None  # of a scale-down, lower case
     from_index: int = 0
+    since: float | None = None
 
 
 @dataclass(slots=True)
@@ -204,8 +209,9 @@ class JobState:
     deleted_at: float | None = None
     vanished: tuple[float, float] | None = None
     first_observed_at: float | None = None
+    seen_at: float | None = None  # when the job object itself was last seen
     last_observed_at: float | None = None
-    breaks: list[Break] = field(default_factory=list)
+    breaks: list[Break] = field(default_factory=list)  # oldest first
     resumed: list[float] = field(default_factory=list)
     started_suspended: bool = False
     unobserved: list[Unobserved] = field(default_factory=list)

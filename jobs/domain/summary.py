@@ -14,14 +14,7 @@ def open_wait(replica: Replica) -> float | None:
         return newest.main_ended_seen_at
     if newest.running_at is not None or newest.gone:
         return None
-    start = None
-    for position in range(len(pods) - 2, -1, -1):
-        if not pods[position].counts:
-            break
-        start = wait_start(pods[position])
-        if pods[position].running_at is not None:
-            break
-    return start
+    return newest.waited_since
 
 
 def last_restart(replica: Replica) -> float | None:
