@@ -195,6 +195,24 @@ class Span(models.Model):
         return f"{self.lane} {self.value}"
 
 
+class LogTail(models.Model):
+    """The last lines of one run of a pod's main container, or why there are none."""
+
+    job = models.ForeignKey(Job, models.CASCADE, db_index=False)
+    pod_uid = models.CharField(max_length=64)
+    container_id = models.CharField(max_length=256)
+    text = models.TextField(default="", blank=True)
+    problem = models.TextField(default="", blank=True)
+    fetched_at = Time()
+    seq = models.BigIntegerField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["job", "pod_uid", "container_id"], name="log_tail_key")]
+
+    def __str__(self) -> str:
+        return f"log of {self.pod_uid}"
+
+
 class KubeObject(models.Model):
     """An object that was seen: the anchor of its observations."""
 

@@ -7,6 +7,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from contextlib import nullcontext
 
 from django.conf import settings
 from django.db import Error, close_old_connections
@@ -19,6 +20,7 @@ from jobs.ingest.session import Session
 from jobs.ingest.streams import streams_for
 from jobs.ingest.timing import Timing
 from jobs.ingest.transport import Transport
+from jobs.logs import LogFetcher
 from jobs.store import leases
 from jobs.store.streams import cluster_named
 from jobs.watcher import Watcher
@@ -77,8 +79,10 @@ def run_session(
         if lease is None:
             raise Busy(f"Cluster {source.name} is watched by another process already.")
         try:
-            watcher, session = _parts(source.name, connection, lease, on_change, timing)
-            _follow(watcher, session, stop, seconds, on_end_near)
+            logs = LogFetcher(connection) if settings.RESTARTSCOPE_POD_LOGS else None
+            watcher, session = _parts(source.name, connection, lease, on_change=on_change, timing=timing, logs=logs)
+            with logs or nullcontext():
+                _follow(watcher, session, stop, seconds, on_end_near)
         except leases.LeaseLost:
             log.info("%s: another watcher has taken over", source.name)
         finally:
@@ -92,11 +96,13 @@ def _parts(
     cluster: str,
     connection: Transport,
     lease: leases.Lease,
+    *,
     on_change: Callable[[Observation], None] | None,
     timing: Timing | None,
+    logs: LogFetcher | None,
 ) -> tuple[Watcher, Session]:
     streams = streams_for(KINDS, settings.RESTARTSCOPE_NAMESPACES)
-    watcher = Watcher(cluster, [stream.key for stream in streams], lease, on_change=on_change)
+    watcher = Watcher(cluster, [stream.key for stream in streams], lease, on_change=on_change, logs=logs)
     resume, streaming_lists = watcher.resume_versions(), settings.RESTARTSCOPE_STREAMING_LISTS
     log.info("%s: watching with %d streams, epoch %d", cluster, len(streams), lease.epoch)
     return watcher, Session(connection, streams, resume, timing=timing, streaming_lists=streaming_lists)

@@ -25,8 +25,9 @@ from jobs.ingest.messages import (
     cursor_after,
 )
 from jobs.ingest.streams import VOLCANO_LABEL, StreamKey
+from jobs.logs import LogFetcher
 from jobs.store import leases
-from jobs.store.append import append
+from jobs.store.append import StoredLog, append
 from jobs.store.ledger import Ledger
 from jobs.store.streams import StreamUpdate, cluster_named, stream_for
 
@@ -52,12 +53,14 @@ class Watcher:
         *,
         clock: Callable[[], float] = time.time,
         on_change: Callable[[Observation], None] | None = None,
+        logs: LogFetcher | None = None,
     ) -> None:
         self.cluster = cluster_named(cluster)
         self.ledger = Ledger(self.cluster)
         self._lease = lease
         self._clock = clock
         self._on_change = on_change
+        self._logs = logs
         self._streams: dict[StreamKey, models.Stream] = {key: stream_for(self.cluster, key) for key in keys}
         self._updates: dict[StreamKey, StreamUpdate] = {}
         self._watching: set[StreamKey] = set()  # by this watcher: the stored state may be that of one that was killed
@@ -95,14 +98,29 @@ class Watcher:
             self.ledger.alive(now)
         updates = [(self._streams[key], update) for key, update in self._updates.items()]
         changes = [row.observation for row in self.ledger.rows]
+        tails = self._log_tails(now, changes)
         news = bool(changes or self.ledger.touched or updates)
-        seq = append(self.ledger, updates, self._lease)
+        seq = append(self.ledger, updates, self._lease, tails)
         self._updates.clear()
         if news:
             notify.publish(seq)
         if self._on_change is not None:
             for observation in changes:
                 self._on_change(observation)
+
+    def _log_tails(self, now: float, changes: list[Observation]) -> list[StoredLog]:
+        """Ask for the logs of what has ended now; answers those that have come, their jobs marked as changed."""
+        if self._logs is None:
+            return []
+        self._logs.look(changes)
+        tails = []
+        for tail in self._logs.ready():
+            job = self.ledger.job_of(tail.request.job_uid)
+            if job is not None:
+                self.ledger.touched[job.uid] = job
+                wanted = tail.request
+                tails.append(StoredLog(job.uid, wanted.pod_uid, wanted.container_id, tail.text, tail.problem, now))
+        return tails
 
     def _update(self, key: StreamKey) -> StreamUpdate:
         return self._updates.setdefault(key, StreamUpdate())

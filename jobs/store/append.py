@@ -1,7 +1,7 @@
 """The append: fencing check, observations, projections and cursors in one transaction."""
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 from django.db import connection, transaction
@@ -96,10 +96,29 @@ OBSERVATIONS = Write(
 )
 
 
+class StoredLog(NamedTuple):
+    """The end of one run's log, or the sentence that says why there is none. ``fetched_at`` in epoch seconds."""
+
+    job_uid: str
+    pod_uid: str
+    container_id: str
+    text: str
+    problem: str
+    fetched_at: float
+
+
+LOGS = Write(
+    models.LogTail,
+    ("job_id", "pod_uid", "container_id", "text", "problem", "fetched_at", "seq"),
+    ("job_id", "pod_uid", "container_id"),
+)
+
+
 def append(
     ledger: Ledger,
     updates: Sequence[tuple[models.Stream, StreamUpdate]] = (),
     lease: leases.Lease | None = None,
+    logs: Sequence[StoredLog] = (),
 ) -> int:
     """Store what the ledger has collected; answers the append's sequence number, to be published.
 
@@ -114,6 +133,7 @@ def append(
         _write_jobs(ledger, cursor, seq)
         _write_objects(ledger, cursor)
         _write_observations(ledger, cursor)
+        _write_logs(ledger, cursor, logs, seq)
         save_updates(cursor, updates)
         if ledger.observed_until is not None:
             models.Cluster.objects.filter(pk=ledger.cluster.pk).update(observed_until=ledger.observed_until)
@@ -261,6 +281,12 @@ def _write_objects(ledger: Ledger, cursor: CursorWrapper) -> None:
     if ledger.gone_objects:
         gone = [known.object_id for known in ledger.gone_objects]
         models.KubeObject.objects.filter(id__in=gone).update(present=False)
+
+
+def _write_logs(ledger: Ledger, cursor: CursorWrapper, logs: Sequence[StoredLog], seq: int) -> None:
+    """Logs of jobs that are known; a log that came before its job's first append has nowhere to go."""
+    rows = [(ledger.job_ids[log.job_uid], *log[1:], seq) for log in logs if log.job_uid in ledger.job_ids]
+    LOGS.run(cursor, rows)
 
 
 def _write_observations(ledger: Ledger, cursor: CursorWrapper) -> None:

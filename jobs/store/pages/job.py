@@ -5,7 +5,7 @@ from typing import NamedTuple
 from django.db.models import F, Window
 from django.db.models.functions import RowNumber
 
-from jobs.models import Job, KubeObject, Observation, Restart, Span
+from jobs.models import Job, KubeObject, LogTail, Observation, Restart, Span
 from jobs.store.pages.jobs import listed
 
 
@@ -66,3 +66,8 @@ def job_observations(
 
 def job_object(job_id: int, uid: str) -> KubeObject | None:
     return KubeObject.objects.filter(job_id=job_id, uid=uid).first()
+
+
+def job_logs(job_id: int, limit: int = 100) -> list[LogTail]:
+    """The kept ends of logs, newest first."""
+    return list(LogTail.objects.filter(job_id=job_id).order_by("-id")[:limit])

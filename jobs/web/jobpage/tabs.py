@@ -13,13 +13,14 @@ from jobs.domain.intervals import job_end
 from jobs.domain.report import flags, restart_policy
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
 from jobs.domain.totals import Numbers, proven_creations, replica_numbers
-from jobs.models import Observation, Restart
+from jobs.models import LogTail, Observation, Restart
 from jobs.store.pages.job import EventRow
 from jobs.web.formats import chip_text
 from jobs.web.jobpage.header import replica_name
 
 RESTARTS_SHOWN = 200
 PODS_SHOWN = 500
+LOGS_SHOWN = 100
 UNSEEN_BY_POLLING = 1.0  # seconds: what is shorter, `kubectl get` once a second may well not print
 
 
@@ -212,6 +213,43 @@ def event_rows(events: Sequence[EventRow]) -> list[dict[str, Any]]:
         facts = json.loads(event.facts)
         rows.append({**facts, "at": facts.get("last_at") or facts.get("first_at") or event.observed_at})
     return sorted(rows, key=lambda row: -row["at"])
+
+
+@dataclass
+class LogRow:
+    replica: str
+    pod: str
+    ended_at: float | None
+    chip: str
+    code: int | None
+    message: str
+    """The termination message, which Kubernetes keeps itself."""
+    text: str
+    problem: str
+
+
+def log_rows(job: JobState, logs: Sequence[LogTail]) -> list[LogRow]:
+    """One row for each run whose log was asked for or that left a termination message, newest first."""
+    kept = {(log.pod_uid, log.container_id): log for log in logs}
+    rows = []
+    for pod in job.pods.values():
+        for end in pod.ends:
+            log = kept.get((pod.uid, end.container_id or ""))
+            if log is None and not end.message:
+                continue
+            rows.append(
+                LogRow(
+                    replica=replica_name((pod.type, pod.index, pod.job_index)),
+                    pod=pod.name,
+                    ended_at=end.at,
+                    chip=chip_text(end.exit_code, end.reason == "OOMKilled"),
+                    code=end.exit_code,
+                    message=end.message or "",
+                    text=log.text if log else "",
+                    problem=log.problem if log else "",
+                )
+            )
+    return sorted(rows, key=lambda row: -(row.ended_at or 0))[:LOGS_SHOWN]
 
 
 @dataclass

@@ -14,7 +14,15 @@ from jobs.domain.state import JobState
 from jobs.models import Job, Restart
 from jobs.store.load import load_state
 from jobs.store.pages.changes import last_sequence
-from jobs.store.pages.job import job_by_uid, job_events, job_object, job_observations, job_restarts, jobs_of_name
+from jobs.store.pages.job import (
+    job_by_uid,
+    job_events,
+    job_logs,
+    job_object,
+    job_observations,
+    job_restarts,
+    jobs_of_name,
+)
 from jobs.web.context import frame
 from jobs.web.errors import error_page
 from jobs.web.jobpage import tabs
@@ -22,7 +30,7 @@ from jobs.web.jobpage.header import header
 from jobs.web.rows import job_url
 from jobs.web.timeline import end_of
 
-TABS = ("restarts", "replicas", "phases", "podgroup", "events", "facts")
+TABS = ("restarts", "replicas", "phases", "podgroup", "events", "logs", "facts")
 
 
 @require_safe
@@ -123,6 +131,8 @@ class _Parts:
             context |= {"rows": tabs.podgroup_rows(self.job, self.until), "podgroup": self.job.podgroup}
         elif tab == "events":
             context["rows"] = tabs.event_rows(job_events(self.row.id))
+        elif tab == "logs":
+            context["rows"] = tabs.log_rows(self.job, job_logs(self.row.id))
         else:
             context |= self._facts(request)
         return context
@@ -146,6 +156,7 @@ class _Parts:
             "phases": (_("Phases"), len(tabs.phase_rows(self.job, self.now))),
             "podgroup": ("PodGroup", len(self.job.spans.get("podgroup", ()))),
             "events": (_("Events"), None),
+            "logs": (_("Logs"), None),
             "facts": (_("Facts"), None),
         }
         cluster = self.row.cluster.name
