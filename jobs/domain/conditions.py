@@ -95,7 +95,7 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float
     """Note what explains recreations: a scale-down, when replicas come back, and changes that nobody watched.
 
     A generation that rose by more than one between two looks hides changes: a suspension and its end, or a scale-down
-    and its undoing. They may explain every recreation of that time.
+    and its undoing. Each may explain one recreation of a replica, from that time on.
     """
     if job.facts is None:
         return
@@ -104,8 +104,9 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float
         had = before.get(spec.type)
         if had is not None and spec.replicas is not None and spec.replicas < had:
             add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas))
-    if unwatched_since is not None and spec_changes(facts) - spec_changes(job.facts) > 1:
-        add_break(job, Break(at, "unwatched", since=unwatched_since))
+    changes = spec_changes(facts) - spec_changes(job.facts)
+    if unwatched_since is not None and changes > 1:
+        add_break(job, Break(at, "unwatched", since=unwatched_since, times=changes // 2))
 
 
 def _fold_suspension(job: JobState, facts: JobFacts, before: JobFacts | None) -> None:

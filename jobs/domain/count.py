@@ -107,7 +107,8 @@ def _straddles(pause: Break, replica: Replica, position: int) -> bool:
     pods = replica.incarnations
     old, new = _age(pods[position])[0], _age(pods[position + 1])[0]
     if pause.since is not None:
-        return old <= pause.at and new >= pause.since
+        first = max(1, bisect_left(pods, pause.since, key=created))
+        return old <= pause.at and first <= position + 1 < first + pause.times
     if not old <= pause.at <= new:
         return False
     return pause.at < new or position + 2 >= len(pods)
@@ -119,7 +120,7 @@ def recount_break(job: JobState, pause: Break) -> None:
     for replica in job.replicas.values():
         pods = replica.incarnations
         first = max(0, bisect_left(pods, since, key=created) - 2)
-        last = min(len(pods) - 1, bisect_right(pods, pause.at, key=created))
+        last = min(len(pods) - 1, bisect_right(pods, pause.at, key=created) + pause.times)
         changed = [position for position in range(first, last) if recount_pair(job, replica, position)]
         for position in changed:
             job.changes.replicas.add(replica.key)

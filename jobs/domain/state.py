@@ -156,6 +156,7 @@ class Break:
     type: str | None = None  # of a scale-down, lower case
     from_index: int = 0
     since: float | None = None
+    times: int = 1  # recreations of one replica that it may explain
 
 
 @dataclass(slots=True)
