@@ -6,11 +6,11 @@ another job of the same name), ``PG`` its PodGroup, ``w0#a`` worker 0 with pod U
 launcher, ``n0`` a Volcano task), ``E`` an Event. Each line takes a second; ``@10`` sets the clock to 10 s after the
 beginning, and ``.`` lets a second pass.
 
-Pods: ``R F S Pe`` phases; of the main container ``term(138,Error)`` ``last(138,Error)`` ``waiting(CrashLoopBackOff)``
-``running`` and ``rc=2``, its restartCount; ``bare``: no containerStatuses; other containers ``init(fetch,7,rc=3)``
-``side(metrics,3,rc=2)`` ``side(metrics,back-off,3)`` (CrashLoopBackOff after 3); ``deleting``; ``held=FINALIZER``;
-``reason=Evicted``; ``disrupted(EvictionByEvictionAPI)``; ``node=las2``; ``policy=Never``, the pod's own;
-``unschedulable="why"``.
+Pods: ``R F S Pe`` phases; of the main container ``term(138,Error)`` (``term(138,Error,at=9)``: finished at 9 s)
+``last(138,Error)`` ``waiting(CrashLoopBackOff)`` ``running`` and ``rc=2``, its restartCount; ``bare``: no
+containerStatuses; other containers ``init(fetch,7,rc=3)`` ``side(metrics,3,rc=2)`` ``side(metrics,back-off,3)``
+(CrashLoopBackOff after 3); ``deleting``; ``held=FINALIZER``; ``reason=Evicted``;
+``disrupted(EvictionByEvictionAPI)``; ``node=las2``; ``policy=Never``, the pod's own; ``unschedulable="why"``.
 Job: ``Running=True`` and so on, conditions in order, ``says="message of the last one"``; ``suspend`` ``resume``;
 ``worker=2`` replicas; ``bare``: without a status; for Volcano ``phase=Restarting`` ``retry=1``. PodGroup: a phase,
 ``running=3``.
@@ -289,10 +289,9 @@ class Story:
         )
 
     def _ended(self, main: f.ContainerFacts, word: str, value: str) -> f.ContainerFacts:
-        code, _, reason = value.partition(",")
-        end = f.Terminated(
-            int(code), reason.strip() or "Error", finished_at=float(int(self.now)), container_id=f"c-{self.version}"
-        )
+        code, reason, *dated = [part.strip() for part in value.split(",")] + ([] if "," in value else ["Error"])
+        at = BEGIN + float(dated[0].removeprefix("at=")) if dated else float(int(self.now))
+        end = f.Terminated(int(code), reason or "Error", finished_at=at, container_id=f"c-{self.version}")
         if word == "last":
             return main._replace(last_terminated=end)
         return main._replace(state="terminated", terminated=end, waiting_reason=None, ready=False)
