@@ -4,12 +4,14 @@ import threading
 import time
 
 import pytest
+from django.db import DatabaseError
 
 from jobs import models
 from jobs.ingest.connection import ConnectionSettingError
 from jobs.sessions import Busy, run_session
 from jobs.store import leases
 from jobs.store.streams import cluster_named
+from tests.support.database import refusing
 from tests.watch.live import FAST, Follower, LiveCluster, wait_until
 from tests.watch.reading import counts, missed, report, without_times
 
@@ -132,6 +134,21 @@ def test_a_source_that_cannot_be_read_takes_no_lease(cluster: LiveCluster) -> No
     with pytest.raises(ConnectionSettingError):
         run_session(cluster.source("one"), threading.Event())
     assert models.Lease.objects.count() == 0
+
+
+def test_what_the_database_refused_is_read_again(cluster: LiveCluster) -> None:
+    with Follower(cluster.source("one")):
+        wait_until(lambda: watching(cluster, "one"))
+        cluster.run("tftest")
+        wait_until(lambda: cluster.pods() > 5)
+    with refusing("jobs_observation"):
+        session = Follower(cluster.source("one")).start()
+        assert session.ended(10)
+        assert isinstance(session.error, DatabaseError)
+        assert models.Lease.objects.get().expires_at == 0
+    with Follower(cluster.source("one")):
+        wait_for_the_truth(cluster, "one")
+    assert missed("one") == []
 
 
 def test_an_idle_session_keeps_its_lease(cluster: LiveCluster, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,16 +1,15 @@
 """The watcher's bookkeeping, with messages fed by hand: what is stored, what has vanished, what nobody watched."""
 
 import logging
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 import pytest
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 
 from jobs import models
 from jobs.domain.report import rfc3339
 from jobs.ingest.messages import Bookmark, Expired, Skipped, State, Status
 from jobs.ingest.streams import StreamKey
+from tests.support.database import refusing
 from tests.watch.reading import only_job, report, stream
 from tests.watch.scripted import (
     CLUSTER,
@@ -233,23 +232,6 @@ def test_a_gap_in_one_namespace_is_none_in_another() -> None:
 
 
 # --- cursor and data
-
-
-@contextmanager
-def refusing(table: str) -> Iterator[None]:
-    """The database takes no new row of a table."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute(f'ALTER TABLE "{table}" ADD CONSTRAINT refuse CHECK (false) NOT VALID')
-            undo = f'ALTER TABLE "{table}" DROP CONSTRAINT refuse'
-        else:
-            text = "BEGIN SELECT RAISE(ABORT, 'no more'); END"
-            cursor.execute(f'CREATE TRIGGER refuse BEFORE INSERT ON "{table}" {text}')
-            undo = "DROP TRIGGER refuse"
-        try:
-            yield
-        finally:
-            cursor.execute(undo)
 
 
 @pytest.mark.parametrize("table", ["jobs_observation", "jobs_incarnation", "jobs_gap"])
