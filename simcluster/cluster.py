@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from simcluster.clock import Clock
+from simcluster.controllers.coscheduling import PodGroupController
+from simcluster.controllers.default_scheduler import DefaultScheduler
 from simcluster.controllers.kubelet import Kubelet, NodeSpec
-from simcluster.controllers.operator.controller import TrainingOperator
 from simcluster.controllers.logs import Logs
+from simcluster.controllers.operator.controller import TrainingOperator
 from simcluster.controllers.plan import Programs
+from simcluster.controllers.podgroup import VOLCANO
 from simcluster.controllers.rules import Rule
-from simcluster.controllers.scheduler import DefaultScheduler, VolcanoScheduler
+from simcluster.controllers.scheduler import VolcanoScheduler
 from simcluster.errors import bad_request
 from simcluster.gc import GarbageCollector
 from simcluster.manifests import EXPERIMENTS
@@ -41,12 +44,12 @@ class Cluster:
         *,
         nodes: Sequence[NodeSpec] = (NodeSpec(),),
         namespaces: Sequence[str] = ("default",),
-        uses_gang: bool = True,
+        gang_scheduler: str = VOLCANO,
         rules: Sequence[Rule] = (),
         store: Store | None = None,
     ) -> None:
-        """`uses_gang`: whether the training operator schedules through Volcano's PodGroups. `store`: one that is
-        there already, else a new one."""
+        """`gang_scheduler`: whose PodGroups the training operator makes, "volcano", "scheduler-plugins" or "" for
+        none. `rules`: what containers do. `store`: one that is there already, else a new one."""
         self.clock = clock
         self.store = store or Store(clock, _rng(seed, "store"))
         for namespace in namespaces:
@@ -69,8 +72,9 @@ class Cluster:
         schedulers = (
             VolcanoScheduler(self.store, clock, _rng(seed, "volcano")),
             DefaultScheduler(self.store, clock, _rng(seed, "default-scheduler")),
+            PodGroupController(self.store, clock, _rng(seed, "scheduler-plugins")),
         )
-        operator = TrainingOperator(self.store, clock, _rng(seed, "operator"), uses_gang)
+        operator = TrainingOperator(self.store, clock, _rng(seed, "operator"), gang_scheduler)
         self._parts: tuple[Part, ...] = (*schedulers, *self.kubelets.values(), operator)
         for part in self._parts:
             part.start()

@@ -25,6 +25,8 @@ EVENT_WRITE = Range(0.003, 0.005, 0.012)
 CYCLE_OVERHEAD = Range(0.001, 0.004, 0.04)
 BIND = Range(0.004, 0.012, 0.035)
 
+POD_GROUP_SYNC = Range(0.005, 0.03, 0.3)
+
 # Kubelet, starting a pod.
 FIRST_STATUS = Range(0.010, 0.035, 0.2)
 SANDBOX_READY = Range(1.45, 1.7, 2.2)

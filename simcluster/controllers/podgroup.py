@@ -6,7 +6,9 @@ from typing import Any
 
 Obj = dict[str, Any]
 
+VOLCANO, COSCHEDULING = "volcano", "scheduler-plugins"  # the two schedulers of gangs
 GROUP_ANNOTATION = "scheduling.k8s.io/group-name"
+GROUP_LABEL = "scheduling.x-k8s.io/pod-group"
 SCHEDULED_REASON = "tasks in gang are ready to be scheduled"
 _OCCUPYING = ("Binding", "Bound", "Running", "Releasing")
 _ENDED = ("Succeeded", "Failed")
@@ -29,11 +31,18 @@ def task_status(pod: Obj) -> str:
 
 @dataclass(frozen=True)
 class Gang:
-    """The tasks of a group in one cycle: how many are in which state, before and after what the cycle binds."""
+    """The tasks of a group in one cycle: how many are in which state, before and after what the cycle does.
+
+    `bound_now`: pods that the cycle binds. `schedulable`: pods that would fit, but the gang as a whole does not.
+    `pipelined`: pods that wait for the end of others that give way. `origin`: why the first of those did not fit.
+    """
 
     before: Counter[str]
     min_member: int
     bound_now: int = 0
+    schedulable: int = 0
+    pipelined: int = 0
+    origin: str = ""
 
     @property
     def total(self) -> int:
@@ -41,7 +50,8 @@ class Gang:
 
     @property
     def after(self) -> Counter[str]:
-        return self.before + Counter({"Binding": self.bound_now}) - Counter({"Pending": self.bound_now})
+        moved = Counter({"Pending": self.bound_now + self.pipelined})
+        return self.before + Counter({"Binding": self.bound_now, "Pipelined": self.pipelined}) - moved
 
     @property
     def is_ready(self) -> bool:
@@ -52,7 +62,8 @@ class Gang:
     @property
     def unready(self) -> int:
         counts = self.after
-        return self.min_member - sum(counts[state] for state in (*_OCCUPYING[:3], "Succeeded"))
+        ready = sum(counts[state] for state in (*_OCCUPYING[:3], "Succeeded"))
+        return self.min_member - ready - self.schedulable
 
     def phase(self, current: str) -> str:
         """The phase this cycle writes. What it has just bound does not count yet."""
@@ -71,7 +82,10 @@ class Gang:
         parts = [f"{count} {state}" for state, count in counts.items() if count]
         parts.append(f"{self.min_member} minAvailable")
         text = f"pod group is {'ready' if self.is_ready else 'not ready'}, {', '.join(sorted(parts))}"
-        return f"{text}; Pending: {counts['Pending']} Unschedulable" if counts["Pending"] else text
+        if counts["Pending"]:
+            waiting = {"Unschedulable": counts["Pending"] - self.schedulable, "Schedulable": self.schedulable}
+            text += f"; Pending: {', '.join(sorted(f'{count} {what}' for what, count in waiting.items() if count))}"
+        return f"{text}. Origin reason is {self.origin}" if self.origin else text
 
     def event_text(self) -> str:
         return f"{self.after['Pending']}/{self.total} tasks in gang unschedulable: {self.fit_text()}"

@@ -1,9 +1,15 @@
 """A pod as the API server stores it: defaults, the service account's token volume, tolerations, QoS class."""
 
+from __future__ import annotations
+
 import random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simcluster.controllers.quantity import amounts
+from simcluster.resources import PRIORITYCLASSES
+
+if TYPE_CHECKING:
+    from simcluster.store import Store
 
 Obj = dict[str, Any]
 
@@ -12,8 +18,11 @@ _TOKEN_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"  # noqa: S105
 _TAINT_TOLERATION_SECONDS = 300
 
 
-def completed_pod(pod: Obj, rng: random.Random) -> Obj:
-    """The pod with what the API server and its admission add, as a copy; a status of Pending."""
+def completed_pod(pod: Obj, rng: random.Random, store: Store | None = None) -> Obj:
+    """The pod with what the API server and its admission add, as a copy; a status of Pending.
+
+    `store`: where its priority class is looked up.
+    """
     spec = pod["spec"]
     volume = f"kube-api-access-{''.join(rng.choices(_LETTERS, k=5))}"
     completed: Obj = {"volumes": [*(spec.get("volumes") or []), _token_volume(volume)]}
@@ -28,13 +37,12 @@ def completed_pod(pod: Obj, rng: random.Random) -> Obj:
         "serviceAccount": "default",
         "securityContext": {},
         "schedulerName": "default-scheduler",
-        "tolerations": [_toleration("not-ready"), _toleration("unreachable")],
-        "priority": 0,
+        "priority": _priority(spec, store),
         "enableServiceLinks": True,
         "preemptionPolicy": "PreemptLowerPriority",
     }
     rest = {key: value for key, value in spec.items() if key not in completed}
-    completed |= {**defaults, **rest}
+    completed |= {**defaults, **rest, "tolerations": _tolerations(spec)}
     return {**pod, "spec": completed, "status": {"phase": "Pending", "qosClass": qos_class(completed)}}
 
 
@@ -96,6 +104,21 @@ def _completed_env(entry: Obj) -> Obj:
 def _pull_policy(image: str) -> str:
     tag = image.rpartition("/")[2].partition(":")[2]
     return "Always" if tag in ("", "latest") and "@" not in image else "IfNotPresent"
+
+
+def _priority(spec: Obj, store: Store | None) -> int:
+    name = spec.get("priorityClassName")
+    found = store.find(PRIORITYCLASSES, None, name) if store is not None and isinstance(name, str) else None
+    value = (found or {}).get("value", 0)
+    return value if isinstance(value, int) else 0
+
+
+def _tolerations(spec: Obj) -> list[Obj]:
+    """The pod's own, and those for a node that is lost unless it names them itself."""
+    own = [each for each in spec.get("tolerations") or [] if isinstance(each, dict)]
+    named = {each.get("key") for each in own}
+    added = [_toleration(what) for what in ("not-ready", "unreachable")]
+    return own + [each for each in added if each["key"] not in named]
 
 
 def _toleration(what: str) -> Obj:

@@ -10,7 +10,7 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from simcluster.clock import Clock, rfc3339
+from simcluster.clock import Clock, rfc3339, rfc3339_micro
 from simcluster.controllers.delays import EVENT_WRITE
 from simcluster.errors import ApiError
 from simcluster.resources import EVENTS
@@ -191,6 +191,70 @@ class EventRecorder:
         if event["lastTimestamp"] > rfc3339(self._clock.now() - TTL_SECONDS):
             self._clock.call_later(TTL_SECONDS / 60, self._expire, namespace, name)
         else:
+            self._store.delete(EVENTS, namespace, name)
+
+
+class SeriesRecorder:
+    """Events of the newer kind: no count and no timestamps but `eventTime`; a repetition begins a series."""
+
+    WINDOW_SECONDS = 360.0
+
+    def __init__(self, store: Store, clock: Clock, rng: random.Random, component: str, instance: str = "") -> None:
+        self._store, self._clock, self._rng = store, clock, rng
+        self._component, self._instance = component, instance or f"{component}-vm"
+        self._known: dict[tuple[str, ...], tuple[str, float]] = {}
+        self._last_stamp = 0
+
+    def event(self, about: Obj, kind: str, reason: str, message: str, action: str) -> None:
+        """Notes that something happened; it is written some milliseconds later."""
+        self._clock.call_later(EVENT_WRITE.draw(self._rng), self._write, about, kind, reason, message, action)
+
+    def _write(self, about: Obj, kind: str, reason: str, message: str, action: str) -> None:
+        metadata, now = about["metadata"], self._clock.now()
+        key = (metadata["uid"], kind, reason, message, action)
+        name, seen = self._known.pop(key, ("", 0.0))
+        old = self._store.find(EVENTS, metadata["namespace"], name) if now - seen < self.WINDOW_SECONDS else None
+        if old is None:
+            self._last_stamp = max(int(now * 1e9) + self._rng.randrange(1000), self._last_stamp + 1)
+            name = f"{metadata['name']}.{self._last_stamp:x}"
+        _remember(self._known, key, (name, now))
+        try:
+            if old is not None:
+                count = (old.get("series") or {}).get("count", 1) + 1
+                series = {"count": count, "lastObservedTime": rfc3339_micro(now)}
+                self._store.update(EVENTS, {**old, "series": series})
+            else:
+                self._store.create(EVENTS, self._made(about, name, kind, reason, message=message, action=action))
+                self._clock.call_later(TTL_SECONDS, self._expire, metadata["namespace"], name)
+        except ApiError:  # the namespace is gone
+            return
+
+    def _made(self, about: Obj, name: str, kind: str, reason: str, *, message: str, action: str) -> Obj:
+        metadata = about["metadata"]
+        return {
+            "metadata": {"name": name, "namespace": metadata["namespace"]},
+            "involvedObject": {
+                "kind": about["kind"],
+                "namespace": metadata["namespace"],
+                "name": metadata["name"],
+                "uid": metadata["uid"],
+                "apiVersion": about["apiVersion"],
+                "resourceVersion": metadata["resourceVersion"],
+            },
+            "reason": reason,
+            "message": message,
+            "source": {},
+            "firstTimestamp": None,
+            "lastTimestamp": None,
+            "type": kind,
+            "eventTime": rfc3339_micro(self._clock.now()),
+            "action": action,
+            "reportingComponent": self._component,
+            "reportingInstance": self._instance,
+        }
+
+    def _expire(self, namespace: str, name: str) -> None:
+        if self._store.find(EVENTS, namespace, name) is not None:
             self._store.delete(EVENTS, namespace, name)
 
 

@@ -2,16 +2,19 @@
 
 A group is admitted (Inqueue) when what it asks for fits beside what is taken and promised; its pods are bound when
 enough of them for its minMember fit. A group that does not fit stays Pending, says so in an Event each cycle, and
-is tried again. Pods of other schedulers are bound one by one by DefaultScheduler.
+is tried again. Groups of higher priority come first, and may have pods of lower ones evicted.
 """
 
 import random
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 from simcluster.clock import Clock, Timer, rfc3339
 from simcluster.controllers import delays, quantity
+from simcluster.controllers.binding import bind, evict, refuse
+from simcluster.controllers.capacity import Amounts, Capacity, wants
 from simcluster.controllers.podgroup import (
     GROUP_ANNOTATION,
     Gang,
@@ -22,7 +25,7 @@ from simcluster.controllers.podgroup import (
 )
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.errors import ApiError
-from simcluster.resources import NODES, PODS, VOLCANO_PODGROUPS, Resource
+from simcluster.resources import NODES, PODS, PRIORITYCLASSES, VOLCANO_PODGROUPS, Resource
 from simcluster.store import Store
 
 Obj = dict[str, Any]
@@ -30,67 +33,16 @@ Key = tuple[str, str]
 
 VOLCANO = "volcano"
 PERIOD_SECONDS = 1.0
-OVERCOMMIT = 1.2  # what may be promised to admitted groups, as a factor of what the nodes have
-_DISCARDED = ("Failed", "Succeeded")
 
 
-class Capacity:
-    """What the nodes have and what the pods on them ask for."""
+@dataclass
+class _Choice:
+    """What a cycle does with a group's pending pods, by their UID."""
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
-        self._pods: dict[str, tuple[str, dict[str, int]]] = {}
-        self.used: dict[str, dict[str, int]] = {}
-
-    def note(self, change: str, pod: Obj) -> None:
-        uid, node = pod["metadata"]["uid"], pod["spec"].get("nodeName")
-        ended = (pod.get("status") or {}).get("phase") in _DISCARDED
-        if change == "DELETED" or ended or not node:
-            self._release(uid)
-        elif uid not in self._pods:
-            self.take(uid, node, pod)
-
-    def take(self, uid: str, node: str, pod: Obj) -> None:
-        wanted = {**quantity.pod_total(pod["spec"]), "pods": 1000}
-        self._pods[uid] = (node, wanted)
-        quantity.add(self.used.setdefault(node, {}), wanted)
-
-    def _release(self, uid: str) -> None:
-        if uid in self._pods:
-            node, wanted = self._pods.pop(uid)
-            quantity.add(self.used[node], wanted, -1)
-
-    def node_for(self, pod: Obj, planned: dict[str, dict[str, int]] | None = None) -> str | None:
-        """The node with the most free cpu that a pod fits on; `planned`: what is to be taken as well."""
-        wanted = {**quantity.pod_total(pod["spec"]), "pods": 1000}
-        best: tuple[int, str] | None = None
-        for node in self._store.list(NODES):
-            name = node["metadata"]["name"]
-            if not is_schedulable(node):
-                continue
-            free = quantity.amounts(node["status"].get("allocatable"))
-            for taken in (self.used.get(name, {}), (planned or {}).get(name, {})):
-                quantity.add(free, taken, -1)
-            fits = all(amount <= free.get(resource, 0) for resource, amount in wanted.items())
-            if fits and (best is None or free.get("cpu", 0) > best[0]):
-                best = (free.get("cpu", 0), name)
-        return best[1] if best else None
-
-    def idle(self) -> dict[str, int]:
-        """What may still be promised to gangs, over all nodes."""
-        total: dict[str, int] = {}
-        for node in filter(is_schedulable, self._store.list(NODES)):
-            free = quantity.amounts(node["status"].get("allocatable"))
-            quantity.add(total, {name: int(amount * OVERCOMMIT) for name, amount in free.items()})
-        for used in self.used.values():
-            quantity.add(total, used, -1)
-        return total
-
-
-def is_schedulable(node: Obj) -> bool:
-    conditions = (node.get("status") or {}).get("conditions") or []
-    ready = any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-    return ready and not (node.get("spec") or {}).get("unschedulable")
+    bound: dict[str, tuple[str, Obj]] = field(default_factory=dict)  # with the node
+    fitting: dict[str, str] = field(default_factory=dict)  # the node that a pod would fit on, did the gang
+    pipelined: dict[str, str] = field(default_factory=dict)  # the node where others give way
+    origin: str = ""
 
 
 class VolcanoScheduler:
@@ -145,19 +97,26 @@ class VolcanoScheduler:
     def _cycle(self) -> None:
         keys, self._waiting = self._waiting, {}
         groups = [group for key in keys if (group := self._store.find(VOLCANO_PODGROUPS, *key)) is not None]
+        groups.sort(key=self._priority, reverse=True)
         admitted = {_key(group) for group in groups if self._admit(group)}
-        planned: dict[str, dict[str, int]] = {}
+        planned: dict[str, Amounts] = {}
         for group in groups:
             self._schedule(group, _key(group) in admitted, planned)
         wait = self._period + delays.CYCLE_OVERHEAD.draw(self._rng)
         self._timer = self._clock.call_later(wait, self._cycle)
+
+    def _priority(self, group: Obj) -> int:
+        name = group["spec"].get("priorityClassName")
+        found = self._store.find(PRIORITYCLASSES, None, name) if isinstance(name, str) else None
+        value = (found or {}).get("value", 0)
+        return value if isinstance(value, int) else 0
 
     def _admit(self, group: Obj) -> bool:
         """Whether the group is past Pending, or becomes so now because what it asks for can be promised."""
         key, phase = _key(group), _phase(group)
         if phase not in ("", "Pending"):
             return True
-        wanted = quantity.amounts(group["spec"].get("minResources"))
+        wanted = _promisable(group)
         idle = self._capacity.idle()
         for other, promised in self._promised.items():
             if other != key:
@@ -171,54 +130,122 @@ class VolcanoScheduler:
         self._promised[key] = wanted
         return True
 
-    def _held_by(self, key: Key) -> dict[str, int]:
+    def _held_by(self, key: Key) -> Amounts:
         """What the group's own pods have taken already."""
-        held: dict[str, int] = {}
+        held: Amounts = {}
         for pod in self._pods.get(key, {}).values():
             if task_status(pod) in ("Bound", "Running", "Releasing"):
                 quantity.add(held, quantity.pod_total(pod["spec"]))
         return held
 
-    def _schedule(self, group: Obj, admitted: bool, planned: dict[str, dict[str, int]]) -> None:
+    def _schedule(self, group: Obj, admitted: bool, planned: dict[str, Amounts]) -> None:
         key, current = _key(group), _phase(group)
         pods = list(self._pods.get(key, {}).values())
         counts = Counter(task_status(pod) for pod in pods)
         minimum = int(group["spec"].get("minMember") or 1)
         if current in ("", "Pending") and admitted:
             current = "Inqueue"
-        chosen = (
-            self._chosen([pod for pod in pods if task_status(pod) == "Pending"], counts, minimum, planned)
-            if admitted
-            else {}
-        )
-        gang = Gang(counts, minimum, len(chosen))
+        choice = self._choice(group, pods, counts, minimum, planned) if admitted else _Choice()
+        gang = Gang(counts, minimum, len(choice.bound), len(choice.fitting), len(choice.pipelined), choice.origin)
         phase = gang.phase(current)
         group = self._describe(group, gang, phase)
         if gang.is_ready and not gang.after["Pending"]:
             self._promised.pop(key, None)
-        if phase in ("Pending", "Inqueue", "Unknown") or gang.after["Pending"]:
+        if phase in ("Pending", "Inqueue", "Unknown") or gang.after["Pending"] or choice.pipelined:
             self._waiting[key] = None
-        for pod in pods:
-            if task_status(pod) == "Pending" and pod["metadata"]["uid"] not in chosen:
-                self._refuse(pod, gang.fit_text())
-        for node, pod in self._rng.sample(list(chosen.values()), len(chosen)):
+        self._tell_the_waiting(pods, choice, gang, planned)
+        for node, pod in self._rng.sample(list(choice.bound.values()), len(choice.bound)):
             self._clock.call_later(delays.BIND.draw(self._rng), self._bind, pod, node)
 
-    def _chosen(
-        self, pending: Iterable[Obj], counts: Counter[str], minimum: int, planned: dict[str, dict[str, int]]
-    ) -> dict[str, tuple[str, Obj]]:
-        """Pods to bind now, by UID, with their node: all that fit, if that makes the gang ready; else none."""
+    def _choice(
+        self, group: Obj, pods: list[Obj], counts: Counter[str], minimum: int, planned: dict[str, Amounts]
+    ) -> _Choice:
+        """Binds all pending pods that fit, if that makes the gang ready; else lets others give way, or none."""
+        pending = [pod for pod in pods if task_status(pod) == "Pending"]
+        choice = _Choice()
+        alive = sum(count for state, count in counts.items() if state != "Failed")
+        if not pending or alive < minimum:  # too few tasks: not even tried
+            return choice
         trial = {node: dict(taken) for node, taken in planned.items()}
-        chosen: dict[str, tuple[str, Obj]] = {}
         for pod in pending:
-            node = self._capacity.node_for(pod, trial)
+            node = self._capacity.place(pod, trial)
             if node is not None:
-                chosen[pod["metadata"]["uid"]] = (node, pod)
-                quantity.add(trial.setdefault(node, {}), {**quantity.pod_total(pod["spec"]), "pods": 1000})
-        if not Gang(counts, minimum, len(chosen)).is_ready:
-            return {}
-        planned.update(trial)
-        return chosen
+                choice.bound[pod["metadata"]["uid"]] = (node, pod)
+        if Gang(counts, minimum, len(choice.bound)).is_ready:
+            planned.update(trial)
+            return choice
+        missing = [pod for pod in pending if pod["metadata"]["uid"] not in choice.bound]
+        choice.fitting = {uid: node for uid, (node, _) in choice.bound.items()}
+        choice.bound = {}
+        lacking = minimum - sum(counts[state] for state in ("Bound", "Running", "Releasing", "Succeeded"))
+        self._make_way(group, missing[: max(0, lacking - len(choice.fitting))], trial, choice)
+        return choice
+
+    # Preemption
+
+    def _make_way(self, group: Obj, pods: list[Obj], planned: dict[str, Amounts], choice: _Choice) -> None:
+        """Evicts running pods of lower priority until every one of `pods` will have room; all or none.
+
+        Room that is being freed already counts, so nobody is evicted twice for the same pod.
+        """
+        freed = {node: dict(taken) for node, taken in planned.items()}
+        for victim in self._running_pods(releasing=True):
+            quantity.add(freed.setdefault(victim["spec"]["nodeName"], {}), wants(victim), -1)
+        victims: list[Obj] = []
+        candidates = self._victims(self._priority(group))
+        nodes: dict[str, str] = {}
+        reasons = [f"{pod['metadata']['name']}: {self._refusal(pod, planned)}" for pod in pods[:1]]
+        for pod in pods:
+            node = self._capacity.place(pod, freed)
+            while node is None and candidates:
+                victim = candidates.pop(0)
+                victims.append(victim)
+                quantity.add(freed.setdefault(victim["spec"]["nodeName"], {}), wants(victim), -1)
+                node = self._capacity.place(pod, freed)
+            if node is None:
+                return
+            nodes[pod["metadata"]["uid"]] = node
+        if not nodes:
+            return
+        choice.pipelined, choice.fitting = nodes, {}
+        choice.origin = reasons[0]
+        for victim in victims:
+            self._evict(victim)
+
+    def _running_pods(self, releasing: bool) -> list[Obj]:
+        wanted = "Releasing" if releasing else "Running"
+        return [pod for pods in self._pods.values() for pod in pods.values() if task_status(pod) == wanted]
+
+    def _victims(self, priority: int) -> list[Obj]:
+        """Running pods that may go: of groups of lower priority that stay ready, or need one member only."""
+        found: list[tuple[int, Obj]] = []
+        for key, pods in self._pods.items():
+            group = self._store.find(VOLCANO_PODGROUPS, *key)
+            if group is None or self._priority(group) >= priority:
+                continue
+            running = [pod for pod in pods.values() if task_status(pod) == "Running"]
+            minimum = int(group["spec"].get("minMember") or 1)
+            spare = len(running) if minimum == 1 else max(0, len(running) - minimum)
+            found += [(self._priority(group), pod) for pod in running[:spare]]
+        return [pod for _, pod in sorted(found, key=lambda item: item[0])]
+
+    def _evict(self, pod: Obj) -> None:
+        key = (pod["metadata"]["namespace"], pod["metadata"]["annotations"][GROUP_ANNOTATION])
+        group = self._store.find(VOLCANO_PODGROUPS, *key)
+        if not evict(self._store, pod, rfc3339(self._clock.now())):
+            return
+        if group is not None:
+            self._recorder.event(group, "Normal", "Evict", "preempt")
+        self._recorder.event(pod, "Warning", "Evict", "Pod is evicted, because of preempt")
+        self._clock.call_later(delays.BIND.draw(self._rng), self._delete, pod)
+
+    def _delete(self, pod: Obj) -> None:
+        try:
+            self._store.delete(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"], uid=pod["metadata"]["uid"])
+        except ApiError:  # gone by itself
+            return
+
+    # Writing
 
     def _describe(self, group: Obj, gang: Gang, phase: str) -> Obj:
         """Writes phase, counts and condition where they say something new, and the Event of the cycle."""
@@ -240,9 +267,36 @@ class VolcanoScheduler:
             self._recorder.event(group, "Normal", "Scheduled", "pod group is ready")
         return group
 
-    def _refuse(self, pod: Obj, text: str) -> None:
-        """Notes on the pod why it waits; a reason that stands there already is not written again."""
-        if refuse(self._store, pod, text, rfc3339(self._clock.now())):
+    def _tell_the_waiting(self, pods: list[Obj], choice: _Choice, gang: Gang, planned: dict[str, Amounts]) -> None:
+        """Notes on each pending pod why it waits; a reason that stands there already is not written again."""
+        refused = False
+        for pod in pods:
+            uid, name = pod["metadata"]["uid"], pod["metadata"]["name"]
+            if task_status(pod) != "Pending" or uid in choice.bound:
+                continue
+            full_name = f"{pod['metadata']['namespace']}/{name}"
+            if uid in choice.pipelined:
+                node = choice.pipelined[uid]
+                text = f"Pod {full_name} can possibly be assigned to {node}, once resource is released and minAvailable"
+                self._refuse(pod, f"{text} is satisfied", nominated=node)
+            elif uid in choice.fitting:
+                text = f"Pod {full_name} can possibly be assigned to {choice.fitting[uid]}, once minAvailable"
+                self._refuse(pod, f"{text} is satisfied", reason="Schedulable")
+            elif choice.pipelined:
+                role = (pod["metadata"].get("annotations") or {}).get("volcano.sh/task-spec", "")
+                self._refuse(pod, f"Task {name} with role spec {role} has already predicated failed, skip")
+            elif gang.is_ready and not refused:
+                self._refuse(pod, self._refusal(pod, planned))
+                refused = True
+            else:
+                self._refuse(pod, gang.fit_text())
+
+    def _refusal(self, pod: Obj, planned: dict[str, Amounts]) -> str:
+        total = self._store.count(NODES)
+        return f"0/{total} nodes are unavailable: {self._capacity.refusal(pod, planned)}."
+
+    def _refuse(self, pod: Obj, text: str, reason: str = "Unschedulable", nominated: str = "") -> None:
+        if refuse(self._store, pod, text, rfc3339(self._clock.now()), reason=reason, nominated=nominated):
             self._recorder.event(pod, "Warning", "FailedScheduling", text)
 
     def _bind(self, pod: Obj, node: str) -> None:
@@ -253,83 +307,14 @@ class VolcanoScheduler:
             self._recorder.event(bound, "Normal", "Scheduled", text)
 
 
-class DefaultScheduler:
-    """Binds the pods that name no other scheduler, one by one; those that fit nowhere are tried each second."""
-
-    RETRY_SECONDS = 1.0
-
-    def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
-        self._store, self._clock, self._rng = store, clock, rng
-        self._recorder = EventRecorder(store, clock, rng, "default-scheduler")
-        self._capacity = Capacity(store)
-        self._unsubscribe: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
-
-    def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
-
-    def _on_change(self, change: str, resource: Resource, pod: Obj, _old: Obj | None) -> None:
-        if resource is not PODS:
-            return
-        self._capacity.note(change, pod)
-        scheduler = pod["spec"].get("schedulerName") or "default-scheduler"
-        if change == "ADDED" and scheduler == "default-scheduler" and not pod["spec"].get("nodeName"):
-            self._clock.call_later(delays.BIND.draw(self._rng), self._try, pod)
-
-    def _try(self, pod: Obj) -> None:
-        namespace, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
-        current = self._store.find(PODS, namespace, name)
-        if current is None or current["metadata"]["uid"] != pod["metadata"]["uid"]:
-            return
-        node = self._capacity.node_for(current)
-        now = rfc3339(self._clock.now())
-        if node is not None:
-            bind(self._store, current, node, now)
-            self._recorder.event(current, "Normal", "Scheduled", f"Successfully assigned {namespace}/{name} to {node}")
-            return
-        text = f"0/{self._store.count(NODES)} nodes are available: the pod does not fit."
-        if refuse(self._store, current, text, now):
-            self._recorder.event(current, "Warning", "FailedScheduling", text)
-        self._clock.call_later(self.RETRY_SECONDS, self._try, pod)
-
-
-def bind(store: Store, pod: Obj, node: str, now: str) -> bool:
-    """Sets a pod's node and PodScheduled in one write; False if it is gone, another's, or being deleted."""
-    current = store.find(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
-    if current is None or current["metadata"]["uid"] != pod["metadata"]["uid"]:
-        return False
-    if "deletionTimestamp" in current["metadata"] or current["spec"].get("nodeName"):
-        return False
-    status = _with_scheduled(current, {"status": "True"}, now)
-    store.update(PODS, {**current, "spec": {**current["spec"], "nodeName": node}, "status": status}, "binding")
-    return True
-
-
-def refuse(store: Store, pod: Obj, text: str, now: str) -> bool:
-    """Writes PodScheduled=False with the reason; False if that stands there already or the pod is gone."""
-    current = store.find(PODS, pod["metadata"]["namespace"], pod["metadata"]["name"])
-    if current is None or current["metadata"]["uid"] != pod["metadata"]["uid"] or current["spec"].get("nodeName"):
-        return False
-    conditions = (current.get("status") or {}).get("conditions") or []
-    if any(each["type"] == "PodScheduled" and each.get("message") == text for each in conditions):
-        return False
-    told = {"status": "False", "reason": "Unschedulable", "message": text}
-    store.update(PODS, {**current, "status": _with_scheduled(current, told, now)}, "status")
-    return True
-
-
-def _with_scheduled(pod: Obj, told: Obj, now: str) -> Obj:
-    status = pod.get("status") or {}
-    old = next((each for each in status.get("conditions") or [] if each["type"] == "PodScheduled"), None)
-    since = old["lastTransitionTime"] if old and old["status"] == told["status"] else now
-    made = {"type": "PodScheduled", "status": told["status"], "lastProbeTime": None, "lastTransitionTime": since}
-    made |= {key: value for key, value in told.items() if key != "status"}
-    others = [each for each in status.get("conditions") or [] if each["type"] != "PodScheduled"]
-    ordered = {"phase": status.get("phase", "Pending"), "conditions": [*others, made]}
-    return {**ordered, **{key: value for key, value in status.items() if key not in ordered}}
+def _promisable(group: Obj) -> Amounts:
+    """What a group asks for of the nodes: neither counts of objects nor limits."""
+    wanted = quantity.amounts(group["spec"].get("minResources"))
+    return {
+        name: amount
+        for name, amount in wanted.items()
+        if name != "pods" and not name.startswith(("count/", "limits.", "requests."))
+    }
 
 
 def _key(group: Obj) -> Key:

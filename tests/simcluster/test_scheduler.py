@@ -112,10 +112,9 @@ def test_a_gang_is_bound_whole_or_not_at_all() -> None:
     assert len({name.split("-")[0] for name in bound}) == 1
     waiting = [pod for pod in simulation.store.list(PODS) if not pod["spec"].get("nodeName")]
     assert len(waiting) == 2
-    for pod in waiting:
-        (condition,) = pod["status"]["conditions"]
-        assert (condition["type"], condition["status"]) == ("PodScheduled", "False")
-        assert condition["reason"] == "Unschedulable"
+    conditions = [condition for pod in waiting for condition in pod["status"]["conditions"]]
+    assert {(each["type"], each["status"]) for each in conditions} == {("PodScheduled", "False")}
+    assert sorted(each["reason"] for each in conditions) == ["Schedulable", "Unschedulable"]
 
 
 def test_pods_of_an_admitted_gang_that_fits_no_more_are_told_so_once() -> None:
@@ -190,17 +189,17 @@ def test_a_podgroup_of_somebody_elses_is_admitted_as_well() -> None:
 
 
 def test_pods_of_a_job_without_gang_scheduling_are_bound_one_by_one() -> None:
-    simulation = Simulation(uses_gang=False)
+    simulation = Simulation(gang_scheduler="")
     simulation.cluster.apply(job("plain", 2, "20m"))
     simulation.run(1)
     assert {pod["spec"].get("nodeName") for pod in simulation.store.list(PODS)} == {"las1"}
     assert simulation.podgroup("plain") is None
-    assert simulation.events("Pod", "Scheduled")[0]["source"]["component"] == "default-scheduler"
+    assert simulation.events("Pod", "Scheduled")[0]["reportingComponent"] == "default-scheduler"
     assert "scheduling.k8s.io/group-name" not in simulation.store.list(PODS)[0]["metadata"].get("annotations", {})
 
 
 def test_a_pod_that_fits_nowhere_is_tried_again() -> None:
-    simulation = Simulation(uses_gang=False)
+    simulation = Simulation(gang_scheduler="")
     simulation.cluster.apply(job("first", 1, "1500m", 10))
     simulation.run(1)
     simulation.cluster.apply(job("second", 1, "1500m", 10))

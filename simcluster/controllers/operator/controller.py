@@ -12,26 +12,29 @@ from simcluster.controllers.operator.job import Job, Reconciliation
 from simcluster.controllers.operator.kinds import KINDS, JobKind
 from simcluster.controllers.operator.limiter import RateLimiter
 from simcluster.controllers.operator.reconcile import reconcile, seconds_to_deadline, seconds_to_live
+from simcluster.controllers.podgroup import VOLCANO
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.errors import ApiError
-from simcluster.resources import PODS, SERVICES, VOLCANO_PODGROUPS, Resource
+from simcluster.resources import PODS, SCHEDULER_PODGROUPS, SERVICES, VOLCANO_PODGROUPS, Resource
 from simcluster.store import Store
 
 Obj = dict[str, Any]
 Key = tuple[str, str]
 
-_DEPENDENTS = (PODS, SERVICES, VOLCANO_PODGROUPS)
+_DEPENDENTS = (PODS, SERVICES, VOLCANO_PODGROUPS, SCHEDULER_PODGROUPS)
 
 
 class TrainingOperator:
-    """All kinds of training job on one store. `uses_gang`: with Volcano's PodGroups."""
+    """All kinds of training job on one store. `gang_scheduler`: whose PodGroups, "" for none."""
 
-    def __init__(self, store: Store, clock: Clock, rng: random.Random, uses_gang: bool = True) -> None:
+    def __init__(self, store: Store, clock: Clock, rng: random.Random, gang_scheduler: str = VOLCANO) -> None:
         self._store = store
         self._owned = OwnedIndex()
         limiter = RateLimiter(clock)
         self.controllers = {
-            kind.name: JobController(kind, store, clock, rng, uses_gang=uses_gang, owned=self._owned, limiter=limiter)
+            kind.name: JobController(
+                kind, store, clock, rng, gang_scheduler=gang_scheduler, owned=self._owned, limiter=limiter
+            )
             for kind in KINDS
         }
         self._unsubscribe: Callable[[], None] | None = None
@@ -96,14 +99,14 @@ class JobController:
         clock: Clock,
         rng: random.Random,
         *,
-        uses_gang: bool,
+        gang_scheduler: str,
         owned: OwnedIndex,
         limiter: RateLimiter,
     ) -> None:
         self.kind = kind
         self._owned, self._limiter = owned, limiter
         self._store, self._clock, self._rng = store, clock, rng
-        self._uses_gang = uses_gang
+        self._gang_scheduler = gang_scheduler
         self._recorder = EventRecorder(store, clock, rng, kind.controller_name)
         self._queue: dict[Key, None] = {}  # jobs to look at, in order, each once
         self._failures: dict[Key, int] = {}
@@ -135,7 +138,7 @@ class JobController:
             self._work_on()
             return
         self._busy = True
-        self._step(key, work, reconcile(work, self._uses_gang, self._failures.get(key, 0)))
+        self._step(key, work, reconcile(work, self._gang_scheduler, self._failures.get(key, 0)))
 
     def _read(self, key: Key) -> Reconciliation | None:
         """The job with its pods and services; None if it is gone or on its way out."""

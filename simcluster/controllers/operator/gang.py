@@ -1,4 +1,4 @@
-"""The job's PodGroup for Volcano: created with the job, kept in step with it, deleted when the job has ended."""
+"""The job's PodGroup: created with the job, kept in step with it, deleted when the job has ended."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Any
 from simcluster.controllers import quantity
 from simcluster.controllers.delays import REQUEST
 from simcluster.controllers.operator.job import Job, Reconciliation
-from simcluster.resources import VOLCANO_PODGROUPS
+from simcluster.controllers.podgroup import VOLCANO
+from simcluster.resources import SCHEDULER_PODGROUPS, VOLCANO_PODGROUPS, Resource
 
 Obj = dict[str, Any]
 
 
-def sync_pod_group(work: Reconciliation) -> Iterator[float]:
-    """Creates or updates the PodGroup; as a generator's value, whether the job's pods may be looked at.
+def group_resource(gang: str) -> Resource:
+    return VOLCANO_PODGROUPS if gang == VOLCANO else SCHEDULER_PODGROUPS
 
-    They may not while the group is Pending or has no phase yet. Raises ApiError.
-    """
-    job = work.job
-    wanted = _spec(job)
-    group = work.store.find(VOLCANO_PODGROUPS, job.namespace, job.name)
+
+def sync_pod_group(work: Reconciliation, gang: str) -> Iterator[float]:
+    """Creates the PodGroup or brings its spec up to date. Raises ApiError."""
+    job, resource = work.job, group_resource(gang)
+    wanted = _spec(job, gang)
+    group = work.store.find(resource, job.namespace, job.name)
     if group is None:
         yield REQUEST.draw(work.rng)
         metadata = {
@@ -28,40 +30,47 @@ def sync_pod_group(work: Reconciliation) -> Iterator[float]:
             "annotations": job.object["metadata"].get("annotations") or {},
             "ownerReferences": [job.owner_reference],
         }
-        group = work.store.create(
-            VOLCANO_PODGROUPS, {"metadata": metadata, "spec": wanted, "status": {}}, job.namespace
-        )
+        body: Obj = {"metadata": metadata, "spec": wanted}
+        if gang == VOLCANO:
+            body["status"] = {}
+        group = work.store.create(resource, body, job.namespace)
     elif {**group["spec"], **wanted} != group["spec"]:
         yield REQUEST.draw(work.rng)
-        group = work.store.update(VOLCANO_PODGROUPS, {**group, "spec": {**group["spec"], **wanted}})
+        group = work.store.update(resource, {**group, "spec": {**group["spec"], **wanted}})
 
 
-def pods_wait(work: Reconciliation) -> bool:
-    """Whether the PodGroup is not past Pending: the operator then looks at no pod."""
+def pods_wait(work: Reconciliation, gang: str) -> bool:
+    """Whether Volcano's PodGroup is not past Pending: the operator then looks at no pod."""
+    if gang != VOLCANO:
+        return False
     group = work.store.find(VOLCANO_PODGROUPS, work.job.namespace, work.job.name)
     return group is None or ((group.get("status") or {}).get("phase") or "Pending") == "Pending"
 
 
-def delete_pod_group(work: Reconciliation) -> Iterator[float]:
+def delete_pod_group(work: Reconciliation, gang: str) -> Iterator[float]:
     """Deletes the PodGroup and says so, each time it is asked, as the operator does."""
     work.tell("JobTerminated", "Job has been terminated. Deleting PodGroup")
     yield REQUEST.draw(work.rng)
-    if work.store.find(VOLCANO_PODGROUPS, work.job.namespace, work.job.name) is not None:
-        work.store.delete(VOLCANO_PODGROUPS, work.job.namespace, work.job.name)
+    resource = group_resource(gang)
+    if work.store.find(resource, work.job.namespace, work.job.name) is not None:
+        work.store.delete(resource, work.job.namespace, work.job.name)
     work.tell("SuccessfulDeletePodGroup", f"Deleted PodGroup: {work.job.name}")
 
 
-def _spec(job: Job) -> Obj:
+def _spec(job: Job, gang: str) -> Obj:
     policy = job.policy.get("schedulingPolicy") or {}
     members = policy.get("minAvailable") or job.total_replicas
     spec = {
         "minMember": members,
         "minResources": policy.get("minResources") or _min_resources(job, members),
-        "queue": policy.get("queue") or "default",
     }
+    if gang != VOLCANO:
+        timeout = policy.get("scheduleTimeoutSeconds")
+        return spec if timeout is None else {**spec, "scheduleTimeoutSeconds": timeout}
+    spec["queue"] = policy.get("queue") or "default"
     if policy.get("priorityClass"):
         spec["priorityClassName"] = policy["priorityClass"]
-    return spec
+    return dict(sorted(spec.items()))
 
 
 def _min_resources(job: Job, members: int) -> dict[str, str]:

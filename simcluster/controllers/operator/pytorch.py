@@ -1,13 +1,11 @@
-"""PyTorchJob: the launcher's environment, the init container of workers, success and failure by the master."""
+"""PyTorchJob: the launcher's environment and the init container of workers."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from simcluster.controllers.operator.conditions import FAILED, RESTARTING, RUNNING, SUCCEEDED
-
 if TYPE_CHECKING:
-    from simcluster.controllers.operator.job import Job, Reconciliation, ReplicaSpec
+    from simcluster.controllers.operator.job import Job
 
 Obj = dict[str, Any]
 
@@ -49,44 +47,3 @@ def _environment(job: Job, replica_type: str, index: int) -> dict[str, str]:
         "PET_NPROC_PER_NODE": processes,
         "PET_NNODES": str(job.total_replicas),
     }
-
-
-def update_status(work: Reconciliation) -> None:
-    """Reads the conditions from the counted replicas, type by type in any order: which comes last decides whether a
-    worker's restart shows beside a running master."""
-    for replica_type, spec in work.in_random_order():
-        selector = {**work.job.labels, "training.kubeflow.org/replica-type": replica_type.lower()}
-        work.replica_status(replica_type)["selector"] = ",".join(f"{key}={selector[key]}" for key in sorted(selector))
-        done = spec.replicas == work.count(replica_type, "succeeded")
-        if work.job.has_master:
-            if replica_type == "Master" and work.count(replica_type, "active"):
-                work.set_condition(RUNNING, f"PyTorchJob {work.job.name} is running.")
-            if replica_type == "Master" and done:
-                _succeed(work, f"PyTorchJob {work.job.name} is successfully completed.")
-                return
-        elif done or (work.job.spec.get("elasticPolicy") and work.count(replica_type, "succeeded")):
-            _succeed(work, f"PyTorchJob {work.job.namespace}/{work.job.name} successfully completed.")
-        elif work.count(replica_type, "active"):
-            work.set_condition(RUNNING, f"PyTorchJob {work.job.namespace}/{work.job.name} is running.")
-        _note_failures(work, replica_type, spec)
-
-
-def _succeed(work: Reconciliation, message: str) -> None:
-    work.tell("PyTorchJobSucceeded", message)
-    work.complete()
-    work.set_condition(SUCCEEDED, message)
-
-
-def _note_failures(work: Reconciliation, replica_type: str, spec: ReplicaSpec) -> None:
-    failed = work.count(replica_type, "failed")
-    if not failed or spec.replicas <= work.count(replica_type, "succeeded") + work.count(replica_type, "active"):
-        return
-    if spec.restart_policy != "Never":
-        message = f"PyTorchJob {work.job.name} is restarting because {failed} {replica_type} replica(s) failed."
-        work.tell("PyTorchJobRestarting", message, "Warning")
-        work.set_condition(RESTARTING, message)
-        return
-    message = f"PyTorchJob {work.job.name} is failed because {failed} {replica_type} replica(s) failed."
-    work.tell("PyTorchJobFailed", message)
-    work.complete()
-    work.set_condition(FAILED, message)

@@ -21,7 +21,7 @@ Steps = Iterator[float]
 _ENDED = ("Failed", "Succeeded")
 
 
-def reconcile(work: Reconciliation, uses_gang: bool, retries: int) -> Steps:
+def reconcile(work: Reconciliation, gang_scheduler: str, retries: int) -> Steps:
     """Brings the job's pods, services, PodGroup and status one step on.
 
     `retries`: how often this job has just failed to reconcile. Raises ApiError; the job is then tried again.
@@ -34,10 +34,10 @@ def reconcile(work: Reconciliation, uses_gang: bool, retries: int) -> Steps:
     if work.job.problem:
         _reject(work)
     elif conditions.is_finished(work.status):
-        yield from _clean_up(work, uses_gang)
+        yield from _clean_up(work, gang_scheduler)
         _count_active_as_succeeded(work.status)
     elif work.job.is_suspended:
-        yield from _suspend(work, uses_gang)
+        yield from _suspend(work, gang_scheduler)
     else:
         if conditions.is_true(work.status, SUSPENDED):
             message = f"{kind} {work.job.name} is resumed."
@@ -47,22 +47,22 @@ def reconcile(work: Reconciliation, uses_gang: bool, retries: int) -> Steps:
         _tell_abnormal_pods(work)
         reason = _why_over(work, retries)
         if reason:
-            yield from _fail(work, reason, uses_gang)
+            yield from _fail(work, reason, gang_scheduler)
         else:
-            yield from _run(work, uses_gang)
+            yield from _run(work, gang_scheduler)
     if work.status != work.before:
         yield from _write_status(work)
 
 
-def _run(work: Reconciliation, uses_gang: bool) -> Steps:
+def _run(work: Reconciliation, gang_scheduler: str) -> Steps:
     """The normal case: PodGroup, pods and services by replica type in any order, then the status."""
-    if uses_gang:
-        yield from gang.sync_pod_group(work)
-        if gang.pods_wait(work):
+    if gang_scheduler:
+        yield from gang.sync_pod_group(work, gang_scheduler)
+        if gang.pods_wait(work, gang_scheduler):
             work.status["lastReconcileTime"] = work.now
             return
     for replica_type, spec in work.in_random_order():
-        yield from replicas.reconcile_pods(work, replica_type, spec, uses_gang)
+        yield from work.job.kind.reconcile_pods(work, replica_type, spec, gang_scheduler)
         yield from replicas.reconcile_services(work, replica_type, spec)
     work.status.setdefault("startTime", work.now)
     work.job.kind.update_status(work)
@@ -77,8 +77,8 @@ def _reject(work: Reconciliation) -> None:
         work.set_condition(FAILED, message, reason=f"{kind}FailedValidation")
 
 
-def _suspend(work: Reconciliation, uses_gang: bool) -> Steps:
-    yield from _clean_up(work, uses_gang)
+def _suspend(work: Reconciliation, gang_scheduler: str) -> Steps:
+    yield from _clean_up(work, gang_scheduler)
     for status in (work.status.get("replicaStatuses") or {}).values():
         status.pop("active", None)
     kind = work.job.kind.name
@@ -90,21 +90,21 @@ def _suspend(work: Reconciliation, uses_gang: bool) -> Steps:
     work.tell(reason, message)
 
 
-def _fail(work: Reconciliation, reason: str, uses_gang: bool) -> Steps:
+def _fail(work: Reconciliation, reason: str, gang_scheduler: str) -> Steps:
     """The job is over its limit or deadline: everything goes, whatever cleanPodPolicy says, then Failed."""
     work.complete()
     yield from _delete_pods(work)
     yield from _expire(work)
-    if uses_gang:
-        yield from gang.delete_pod_group(work)
+    if gang_scheduler:
+        yield from gang.delete_pod_group(work, gang_scheduler)
     work.tell(f"{work.job.kind.name}{FAILED}", reason)
     work.set_condition(FAILED, reason)
 
 
-def _clean_up(work: Reconciliation, uses_gang: bool) -> Steps:
+def _clean_up(work: Reconciliation, gang_scheduler: str) -> Steps:
     yield from _delete_pods(work)
-    if uses_gang:
-        yield from gang.delete_pod_group(work)
+    if gang_scheduler:
+        yield from gang.delete_pod_group(work, gang_scheduler)
     yield from _expire(work)
 
 

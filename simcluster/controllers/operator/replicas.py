@@ -15,7 +15,7 @@ from simcluster.controllers.operator.job import (
     Reconciliation,
     ReplicaSpec,
 )
-from simcluster.controllers.podgroup import GROUP_ANNOTATION
+from simcluster.controllers.podgroup import GROUP_ANNOTATION, GROUP_LABEL, VOLCANO
 from simcluster.controllers.podspec import completed_pod
 from simcluster.errors import ApiError
 from simcluster.resources import PODS, SERVICES
@@ -27,7 +27,7 @@ UNKNOWN_EXIT_CODE = 48879  # 0xbeef: the main container has not terminated, or i
 RETRYABLE_FROM = 128
 
 
-def reconcile_pods(work: Reconciliation, replica_type: str, spec: ReplicaSpec, gang: bool) -> Steps:
+def reconcile_pods(work: Reconciliation, replica_type: str, spec: ReplicaSpec, gang: str) -> Steps:
     """Creates what is missing, deletes what is too many or to be restarted, and counts the rest.
 
     Raises ApiError when a pod cannot be created.
@@ -117,19 +117,23 @@ def _delete(work: Reconciliation, resource: Any, obj: Obj, what: str) -> Steps:
     work.tell(f"SuccessfulDelete{what}", f"Deleted {what.lower()}: {name}")
 
 
-def _create_pod(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSpec, gang: bool) -> Steps:
-    yield REQUEST.draw(work.rng)
+def _create_pod(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSpec, gang: str) -> Steps:
     pod = pod_for(work, replica_type, index, spec, gang)
-    name = pod["metadata"]["name"]
+    yield from create(work, pod, f"Created pod: {pod['metadata']['name']}")
+
+
+def create(work: Reconciliation, pod: Obj, told: str, reason: str = "SuccessfulCreatePod") -> Steps:
+    """Creates a pod and says so. Raises ApiError."""
+    yield REQUEST.draw(work.rng)
     try:
-        work.store.create(PODS, completed_pod(pod, work.rng), work.job.namespace)
+        work.store.create(PODS, completed_pod(pod, work.rng, work.store), work.job.namespace)
     except ApiError as error:
         work.tell("FailedCreatePod", f"Error creating: {error.message}", "Warning")
         raise
-    work.tell("SuccessfulCreatePod", f"Created pod: {name}")
+    work.tell(reason, told)
 
 
-def pod_for(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSpec, gang: bool) -> Obj:
+def pod_for(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSpec, gang: str) -> Obj:
     """The pod of one replica, before the API server's defaults."""
     job = work.job
     template = copy.deepcopy(spec.template)
@@ -142,15 +146,18 @@ def pod_for(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSp
     _add_port(work, template)
     job.kind.set_cluster_spec(job, template, replica_type, index)
     template["spec"]["restartPolicy"] = "Never" if spec.restart_policy == "ExitCode" else spec.restart_policy
-    if gang:
+    if gang == VOLCANO:
         template["spec"].setdefault("schedulerName", "volcano")
         annotations |= {GROUP_ANNOTATION: job.name, "volcano.sh/task-spec": replica_type.lower()}
+    elif gang:
+        labels[GROUP_LABEL] = job.name
     return {
         "metadata": {
             "name": job.replica_name(replica_type, index),
             "labels": dict(sorted(labels.items())),
             "annotations": dict(sorted(annotations.items())),
             "ownerReferences": [job.owner_reference],
+            "finalizers": list(metadata.get("finalizers") or []),
         },
         "spec": template["spec"],
     }
@@ -159,7 +166,7 @@ def pod_for(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSp
 def _add_port(work: Reconciliation, template: Obj) -> None:
     """The kind's default port, where the main container does not name it."""
     kind = work.job.kind
-    for container in template["spec"]["containers"]:
+    for container in template["spec"]["containers"] if kind.port else []:
         ports = container.get("ports") or []
         if container["name"] == kind.container and all(port.get("name") != kind.port_name for port in ports):
             container["ports"] = [*ports, {"name": kind.port_name, "containerPort": kind.port}]
@@ -167,6 +174,8 @@ def _add_port(work: Reconciliation, template: Obj) -> None:
 
 def reconcile_services(work: Reconciliation, replica_type: str, spec: ReplicaSpec) -> Steps:
     """One headless service per replica; those beyond the replicas are deleted. Raises ApiError."""
+    if not work.job.kind.port:
+        return
     for index, services in enumerate(_by_index(work.services, replica_type, spec.replicas)):
         if not services:
             yield from _create_service(work, replica_type, index, spec)

@@ -1,0 +1,101 @@
+"""PodGroups of scheduler-plugins: their controller, which counts pods and goes from phase to phase.
+
+Finished and Failed are final: a group turns Failed at its first failed pod and stays so while the job goes on.
+"""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
+
+from simcluster.clock import Clock
+from simcluster.controllers import delays
+from simcluster.controllers.podgroup import GROUP_LABEL
+from simcluster.errors import ApiError
+from simcluster.resources import PODS, SCHEDULER_PODGROUPS, Resource
+from simcluster.store import Store
+
+Obj = dict[str, Any]
+Key = tuple[str, str]
+
+PENDING, SCHEDULING, RUNNING = "Pending", "Scheduling", "Running"
+FINISHED, FAILED = "Finished", "Failed"
+
+
+class PodGroupController:
+    def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
+        self._store, self._clock, self._rng = store, clock, rng
+        self._due: set[Key] = set()
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        self._unsubscribe = self._store.subscribe(self._on_change)
+
+    def stop(self) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+    def _on_change(self, change: str, resource: Resource, obj: Obj, _old: Obj | None) -> None:
+        metadata = obj["metadata"]
+        if resource is SCHEDULER_PODGROUPS and change != "DELETED":
+            self._look_later((metadata["namespace"], metadata["name"]), delays.NOTICE)
+        elif resource is PODS:
+            group = (metadata.get("labels") or {}).get(GROUP_LABEL)
+            if group:
+                self._look_later((metadata["namespace"], group), delays.POD_GROUP_SYNC)
+
+    def _look_later(self, key: Key, delay: delays.Range) -> None:
+        if key not in self._due:
+            self._due.add(key)
+            self._clock.call_later(delay.draw(self._rng), self._look, key)
+
+    def _look(self, key: Key) -> None:
+        self._due.discard(key)
+        group = self._store.find(SCHEDULER_PODGROUPS, *key)
+        if group is None:
+            return
+        status = group.get("status") or {}
+        namespace, name = key
+        pods = self._store.list(PODS, namespace, f"{GROUP_LABEL}={name}")
+        new = next_status(status, pods, int(group["spec"].get("minMember") or 1))
+        if new != status:
+            try:
+                self._store.update(SCHEDULER_PODGROUPS, {**group, "status": dict(sorted(new.items()))}, "status")
+            except ApiError:  # gone, or written by somebody else: there will be another look
+                return
+
+
+def next_status(status: Obj, pods: list[Obj], minimum: int) -> Obj:
+    """The status that follows from the group's pods."""
+    phase = status.get("phase", "")
+    if phase in (FINISHED, FAILED):
+        return status
+    if not phase:
+        return {**status, "phase": PENDING}
+    if phase == PENDING:
+        return {**status, "phase": SCHEDULING, **_occupied_by(pods[0])} if len(pods) >= minimum else status
+    counts = Counter((pod.get("status") or {}).get("phase") for pod in pods)
+    shown = {"failed": counts["Failed"], "running": counts["Running"], "succeeded": counts["Succeeded"]}
+    rest = {key: value for key, value in status.items() if key not in shown}
+    return {
+        **rest,
+        **{key: value for key, value in shown.items() if value},
+        "phase": _phase(counts, len(pods), minimum),
+    }
+
+
+def _phase(counts: Counter[Any], total: int, minimum: int) -> str:
+    alive = counts["Running"] + counts["Succeeded"]
+    if total < minimum:
+        return PENDING
+    if counts["Succeeded"] >= minimum:
+        return FINISHED
+    if counts["Failed"] and counts["Failed"] + alive >= minimum:
+        return FAILED
+    return RUNNING if alive >= minimum else SCHEDULING
+
+
+def _occupied_by(pod: Obj) -> Obj:
+    owners = pod["metadata"].get("ownerReferences") or []
+    names = [f"{pod['metadata']['namespace']}/{owner['name']}" for owner in owners]
+    return {"occupiedBy": ",".join(sorted(names))} if names else {}
