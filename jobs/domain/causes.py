@@ -97,7 +97,7 @@ def _main(pod: Incarnation) -> Cause | None:
     if end.exit_code == 0 and end.reason != "OOMKilled":
         failed = _others(pod) if pod.phase == "Failed" else None
         return failed or ("completed", "completed")
-    classed = pod.by_exit_code and pod.pod_policy not in IN_PLACE_POLICIES
+    classed = not pod.with_gang and pod.pod_policy not in IN_PLACE_POLICIES
     return _exit(end.exit_code, end.reason, classed=classed)
 
 

@@ -26,6 +26,7 @@ ENDINGS: dict[str, tuple[str, str]] = {
         "Failed: backoffLimit %(limit)d was reached by %(count)d restarts in place (%(replicas)s).",
     ),
     "backoff-zero": ("Failed: with backoffLimit 0 the first failure ends the job (%(replica)s: %(cause)s).", ""),
+    "backoff-unseen": ("Failed: backoffLimit %(limit)d was reached; by which failures was not seen.", ""),
     "deadline": ("Failed: activeDeadlineSeconds (%(seconds)d s) passed.", ""),
     "deadline-unknown": ("Failed: it was active for longer than its deadline.", ""),
     "permanent-exit": (
@@ -185,11 +186,13 @@ def _backoff(job: JobState, facts: JobFacts, first: Incarnation | None) -> Said:
     if not busy and first is not None and limit == 0:
         words = {"replica": pod_words(first), "cause": first.cause or ""}
         return _said(job, "backoff-zero", job.finished_at, [pod_evidence(first)], **words)
+    if not busy:
+        return _said(job, "backoff-unseen", job.finished_at, (), limit=limit)
     names = [f"{pod_words(pod)}: {_counted(pod)}" for pod in busy[:NAMED]]
     if len(busy) > NAMED:
         names.append("…")
     evidence = [pod_evidence(pod, pod.last_seen_at) for pod in busy[:NAMED]]
-    params: dict[str, Value] = {"limit": limit, "count": sum(map(_counted, busy)), "replicas": ", ".join(names) or "-"}
+    params: dict[str, Value] = {"limit": limit, "count": sum(map(_counted, busy)), "replicas": ", ".join(names)}
     return _said(job, "backoff-limit", job.finished_at, evidence, **params)
 
 
@@ -222,4 +225,5 @@ def _why(kind: JobKind | None, policy: str | None, pod: Incarnation, end: End | 
 
 def _went_while_running(pod: Incarnation) -> bool:
     """Whether the pod had a deletionTimestamp while it ran, which the operator takes for a failure at once."""
-    return pod.deleting_at is not None and pod.deleted_first and pod.running_at is not None
+    ran = pod.running_at is not None or pod.listed
+    return pod.deleting_at is not None and ran and (pod.deleted_first or pod.disruption is not None)

@@ -5,7 +5,6 @@ order is the server's: the first that shows a failure, or a deletion, is the fir
 """
 
 from jobs.domain.causes import cause_of, final_end, settle_cause
-from jobs.domain.kinds import kind_of
 from jobs.domain.state import Incarnation, JobState
 from jobs.domain.thresholds import TAKEN_ALONG
 
@@ -20,9 +19,10 @@ def note_new_pod(job: JobState, pod: Incarnation) -> None:
 
 def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
     """Note the part that an ending pod has in a gang restart. Answers another pod whose cause changed by it."""
+    if not pod.with_gang or pod.taken_by:
+        return None
     code = cause_of(pod)[0]
-    kind = kind_of(job.api_version, job.kind)
-    if code is None or kind is None or not kind.gang_restarts or pod.taken_by:
+    if code is None:
         return None
     first = job.pods.get(job.failing)
     if first is None:

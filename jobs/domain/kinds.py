@@ -4,6 +4,7 @@ A new kind is one ``JobKind`` here and, where its object is shaped differently, 
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 PODS = "pods"
 EVENTS = "events"
@@ -83,6 +84,7 @@ BY_NAME: dict[tuple[str, str], JobKind] = {(kind.group, kind.kind): kind for kin
 PODGROUP_RESOURCES = (VOLCANO_PODGROUPS, PLUGINS_PODGROUPS)
 
 
+@lru_cache(maxsize=256)
 def kind_of(api_version: str | None, kind: str | None) -> JobKind | None:
     """The table entry for an owner reference or object; the version is not compared, None if the kind is unknown."""
     group = (api_version or "").partition("/")[0]

@@ -201,7 +201,9 @@ def _fold_others(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None)
     pod.sidecar_restarts = max(pod.sidecar_restarts, sidecar_restarts)
     while_initializing = initializing and not facts.initialized
     pod.kubectl_restarts = (init_restarts if while_initializing else regular_restarts) + native_restarts
-    _fold_failures(pod, facts, main)
+    _fold_pull(pod, facts)
+    if len(facts.containers) > 1:
+        _fold_failures(pod, facts, main)
 
 
 def _is_sidecar(container: ContainerFacts, main: ContainerFacts | None) -> bool:
@@ -218,10 +220,14 @@ def _fold_failures(pod: Incarnation, facts: PodFacts, main: ContainerFacts | Non
         pod.sidecar_failure = next((found for c in side if (found := _failure(c))), None)
     others = [c for c in facts.containers if c is not main]
     pod.crashing = next((c.name for c in others if c.waiting_reason == "CrashLoopBackOff"), None)
-    waiting = [c.waiting_reason for c in facts.containers if c.waiting_reason in PULL_FAILURES]
-    if waiting:
-        pod.pull_failure = waiting[0]
-    elif any(c.state == "running" for c in facts.containers):
+
+
+def _fold_pull(pod: Incarnation, facts: PodFacts) -> None:
+    for container in facts.containers:
+        if container.waiting_reason in PULL_FAILURES:
+            pod.pull_failure = container.waiting_reason
+            return
+    if pod.pull_failure is not None and any(c.state == "running" for c in facts.containers):
         pod.pull_failure = None
 
 

@@ -99,7 +99,7 @@ def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
         listed,
     )
     kind = kind_of(job.api_version, job.kind)
-    pod.by_exit_code = kind is None or not kind.gang_restarts
+    pod.with_gang = kind is not None and kind.gang_restarts
     add_incarnation(job, pod)
     note_new_pod(job, pod)
     return pod

@@ -21,10 +21,13 @@ Json = dict[str, Any]
 
 
 def rfc3339(at: float | None) -> str | None:
-    """Whole seconds as the cluster writes them; our own clock with microseconds."""
+    """Whole seconds as the cluster writes them; our own clock with microseconds. None for what is no date."""
     if at is None:
         return None
-    moment = datetime.fromtimestamp(at, UTC)
+    try:
+        moment = datetime.fromtimestamp(at, UTC)
+    except (OverflowError, ValueError, OSError):
+        return None
     text = moment.strftime("%Y-%m-%dT%H:%M:%S")
     return text + (f".{moment.microsecond:06d}Z" if moment.microsecond else "Z")
 

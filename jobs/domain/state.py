@@ -105,7 +105,7 @@ class Incarnation:
     node: str | None = None
     image: str | None = None
     pod_policy: str | None = None
-    by_exit_code: bool = True  # its controller may go by the exit code (policy ExitCode)
+    with_gang: bool = False  # its controller restarts all replicas together, and no policy goes by the exit code
     finalizers: tuple[str, ...] = ()
     # derived together with its neighbours (count.py, causes.py)
     followed: bool = False  # a successor exists
