@@ -31,6 +31,7 @@ WITH_THE_GANG = "restarted with the gang"
 
 def settle_cause(pod: Incarnation) -> None:
     """Bring the pod's cause up to date with what is known of it."""
+    pod.completed = _had_completed(pod)
     pod.cause_code, pod.cause = cause_of(pod)
 
 
@@ -53,7 +54,7 @@ def last_code(pod: Incarnation) -> int | None:
     return pod.ends[-1].exit_code if pod.ends else None
 
 
-def had_completed(pod: Incarnation) -> bool:
+def _had_completed(pod: Incarnation) -> bool:
     """Whether the replica was done: exit 0 before anyone asked for the pod's deletion, and nothing else failed."""
     end = final_end(pod)
     if pod.deleted_first or pod.phase == "Failed":
@@ -75,7 +76,7 @@ def _disruption(pod: Incarnation) -> Cause | None:
 
 def _gang(pod: Incarnation) -> Cause | None:
     """Taken along: nothing was wrong with this pod, and it came back because another one failed."""
-    taken = pod.taken_by and pod.counts and (pod.deleted_first or had_completed(pod))
+    taken = pod.taken_by and pod.counts and (pod.deleted_first or pod.completed)
     return ("gang", WITH_THE_GANG) if taken else None
 
 

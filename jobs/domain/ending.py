@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from jobs.domain.causes import final_end, had_completed
+from jobs.domain.causes import final_end
 from jobs.domain.codes import retried
 from jobs.domain.conditions import FINISHED, condition
 from jobs.domain.facts import JobFacts
@@ -88,7 +88,7 @@ def failures_before_end(job: JobState) -> list[Incarnation]:
 
 def _first_sign(pod: Incarnation) -> float | None:
     """When a pod first looked failed to the operator: a failed end, or a deletionTimestamp while it ran."""
-    if pod.cause_code is None or had_completed(pod):
+    if pod.cause_code is None or pod.completed:
         return None
     signs = [at for at in (pod.ended_at, pod.deleting_at, pod.deleted_at) if at is not None]
     return min(signs, default=None)
@@ -116,7 +116,7 @@ def _succeeded(job: JobState) -> Said:
         replica = job.replicas.get((*place, 0))
         if replica is not None and replica.incarnations:
             pod = replica.incarnations[-1]
-            if had_completed(pod):
+            if pod.completed:
                 return _said(job, "main-completed", job.finished_at, [pod_evidence(pod)], replica=pod_words(pod))
             break
     return _said(job, "succeeded", job.finished_at, ())

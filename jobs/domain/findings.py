@@ -7,7 +7,6 @@ last moment of which something is known.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from jobs.domain.causes import had_completed
 from jobs.domain.ending import failures_before_end
 from jobs.domain.gang import first_cause
 from jobs.domain.phases import phases
@@ -147,7 +146,7 @@ def _unexpected(job: JobState, replica: Replica) -> Iterator[Finding]:
             continue
         evidence = [pod_evidence(pod), pod_evidence(successor, successor.first_seen_at)]
         replica_name = pod_words(pod)
-        if had_completed(pod):
+        if pod.completed:
             yield of_replica("completed-run-again", successor.first_seen_at, evidence, replica_name)
         if never:
             yield of_replica("unexpected-for-policy-never", successor.first_seen_at, evidence, replica_name)

@@ -4,7 +4,7 @@ Some controllers answer the failure of one replica by deleting and recreating al
 order is the server's: the first that shows a failure, or a deletion, is the first cause until a successor appears.
 """
 
-from jobs.domain.causes import cause_of, final_end, settle_cause
+from jobs.domain.causes import final_end, settle_cause
 from jobs.domain.state import Incarnation, JobState
 from jobs.domain.thresholds import TAKEN_ALONG
 
@@ -18,10 +18,10 @@ def note_new_pod(job: JobState, pod: Incarnation) -> None:
 
 
 def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
-    """Note the part that an ending pod has in a gang restart. Answers another pod whose cause changed by it."""
+    """Note the part of an ending pod, whose own cause is settled. Answers another pod whose cause changed by it."""
     if not pod.with_gang or pod.taken_by:
         return None
-    code = cause_of(pod)[0]
+    code = pod.cause_code
     if code is None:
         return None
     first = job.pods.get(job.failing)
@@ -31,6 +31,7 @@ def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
     elif first is not pod and code in HARMLESS:
         if pod.deleting_at is not None and pod.deleting_at - _noticed(first) <= TAKEN_ALONG:
             pod.taken_by = first.uid
+            settle_cause(pod)
     elif first is not pod and _failed_before_deletion(pod, first):
         job.failing, first.taken_by = pod.uid, pod.uid
         settle_cause(first)

@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from jobs.domain.causes import had_completed
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica
 
 OPEN = float("inf")
@@ -84,7 +83,7 @@ def _never_ran(pod: Incarnation, followed: bool) -> float | None:
 
 def wait_start(pod: Incarnation) -> float | None:
     """The end of a run; after a completed replica it is the deletion that begins the restart, not the exit 0."""
-    return (pod.deleting_at or pod.deleted_at) if had_completed(pod) else pod.ended_at
+    return (pod.deleting_at or pod.deleted_at) if pod.completed else pod.ended_at
 
 
 def in_place_waits(pod: Incarnation) -> Iterable[tuple[float, float | None]]:

@@ -73,8 +73,8 @@ def _reduce_pod(job: JobState, observation: Observation) -> None:
     for restart in fold_pod(pod, observation):
         job.changes.in_place[pod.uid, restart.number] = (pod, restart)
     recount_restarts(replica, before, pod)
-    taken_along = note_end(job, pod)
     settle_cause(pod)
+    taken_along = note_end(job, pod)
     if taken_along is not None:
         _touch(job, job.replicas[taken_along.type, taken_along.index, taken_along.job_index], taken_along, ran=False)
     _touch(job, replica, pod, ran=pod.running_at != running_before)

@@ -1,6 +1,5 @@
 """What is said of one replica besides its counts: its policy, its state, what is unusual about its restarts."""
 
-from jobs.domain.causes import had_completed
 from jobs.domain.kinds import kind_of
 from jobs.domain.state import Incarnation, JobState, Replica
 
@@ -26,7 +25,7 @@ def replica_state(replica: Replica) -> str:
     pod = replica.incarnations[-1]
     rules = (
         (pod.gone, "Gone"),
-        (had_completed(pod) and pod.ended_at is not None, "Completed"),
+        (pod.completed and pod.ended_at is not None, "Completed"),
         (pod.ended_at is not None, "Failed"),
         (pod.deleting_at is not None, "Terminating"),
         (crash_looping(pod), "CrashLoopBackOff"),
@@ -48,7 +47,7 @@ def flags(job: JobState, replica: Replica) -> list[str]:
     for pod, successor in zip(replica.incarnations, replica.incarnations[1:], strict=False):
         if not pod.counts:
             continue
-        if had_completed(pod):
+        if pod.completed:
             found.add("completed-replica-run-again")
         if never:
             found.add("unexpected-for-policy-never")

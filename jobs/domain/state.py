@@ -112,6 +112,7 @@ class Incarnation:
     counts: bool = False  # the successor's creation is a restart
     excluded: str | None = None  # why it is not: "suspended", "scaled", "unwatched"
     waited_since: float | None = None  # since when its place has waited for it to run
+    completed: bool = False  # exit 0 before anyone asked for the pod's deletion: the replica was done
     cause_code: str | None = None
     cause: str | None = None
 
