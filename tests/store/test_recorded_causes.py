@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,8 @@ import pytest
 from django.core.management import call_command
 from django.db import transaction
 
+from jobs import models
+from jobs.domain.report import rfc3339
 from tests.support.recorded import replay
 from tests.support.truth import scenarios, truth
 
@@ -67,15 +70,32 @@ def shown(job: dict[str, Any]) -> Expected:
     }
 
 
+@dataclass
+class Stored:
+    """What all recordings leave in the database, replayed once for all tests."""
+
+    reports: dict[str, dict[str, Any]]  # by the job's UID
+    observations: set[tuple[str, str, str | None]]  # (resource, uid, observed at)
+    restarts: list[tuple[str, int, str, str]]  # (pod UID, number, cause code, cause) of those that count
+
+
 @pytest.fixture(scope="module")
-def reports(django_db_setup: None, django_db_blocker: Any) -> dict[str, dict[str, Any]]:
-    """The reports of all recordings by the job's UID, replayed once for all tests."""
+def stored(django_db_setup: None, django_db_blocker: Any) -> Stored:
     with django_db_blocker.unblock(), transaction.atomic():
         replay(*scenarios())
         out = StringIO()
         call_command("report", output="json", stdout=out)
+        seen = models.Observation.objects.values_list("object__resource", "object__uid", "observed_at")
+        observations = {(resource, uid, rfc3339(at)) for resource, uid, at in seen}
+        counting = models.Restart.objects.filter(counts=True)
+        restarts = list(counting.values_list("pod_uid", "number", "cause_code", "cause"))
         transaction.set_rollback(True)
-    return {job["uid"]: job for job in json.loads(out.getvalue())["jobs"]}
+    return Stored({job["uid"]: job for job in json.loads(out.getvalue())["jobs"]}, observations, restarts)
+
+
+@pytest.fixture
+def reports(stored: Stored) -> dict[str, dict[str, Any]]:
+    return stored.reports
 
 
 def jobs_of(scenario: str, reports: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
@@ -116,6 +136,30 @@ def test_findings_of_recordings(scenario: str, codes: set[str], reports: dict[st
     (job,) = jobs_of(scenario, reports)
     assert {found["code"] for found in job["findings"]} == codes
     assert all(found["evidence"] for found in job["findings"])
+
+
+def test_what_is_said_rests_on_observations_that_are_stored(stored: Stored) -> None:
+    """Each piece of evidence opens: an object that was seen, and where it has a moment, an observation of then."""
+    objects = {(resource, uid) for resource, uid, _ in stored.observations}
+    told = [said for job in stored.reports.values() for said in (*job["findings"], job["ended"]) if said]
+    evidence = [one for said in told for one in said["evidence"]]
+    assert len(evidence) > 100
+    for one in evidence:
+        if one["at"] is None:
+            assert (one["resource"], one["uid"]) in objects
+        else:
+            assert (one["resource"], one["uid"], one["at"]) in stored.observations
+
+
+def test_stored_restarts_have_the_causes_of_the_report(stored: Stored) -> None:
+    """Also those that only a later observation of another pod explains: taken along with the gang."""
+    pods = {pod["uid"]: pod for job in stored.reports.values() for r in job["replicas"] for pod in r["pods"]}
+    recreations = [(uid, code, cause) for uid, number, code, cause in stored.restarts if number == 0]
+    assert len(recreations) > 100
+    assert recreations == [(uid, pods[uid]["cause_code"], pods[uid]["cause"]) for uid, _, _ in recreations]
+    assert sum(code == "gang" for _, code, _ in recreations) == 4
+    in_place = {(code, cause) for _, number, code, cause in stored.restarts if number}
+    assert in_place == {("exit", "exit 1"), ("completed", "completed")}
 
 
 def test_a_wave_names_its_first_failure(reports: dict[str, dict[str, Any]]) -> None:
