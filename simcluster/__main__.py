@@ -2,12 +2,15 @@
 
 import argparse
 import asyncio
+import json
 import logging
 import random
+import secrets
 import signal
 import sys
 from pathlib import Path
 
+from simcluster import rbac
 from simcluster.clock import LoopClock, parse_rfc3339
 from simcluster.cluster import Cluster
 from simcluster.errors import ApiError
@@ -38,7 +41,8 @@ def main(arguments: list[str] | None = None) -> int:
         parser.error("--run needs the controllers that --bare leaves out")
     try:
         options = Options(
-            token=given.token,
+            token=given.token or (secrets.token_urlsafe(24) if given.rbac else ""),
+            rbac=given.rbac,
             forbidden=parse_forbidden(given.forbid),
             missing=parse_missing(given.without),
             bookmark_seconds=given.bookmark_seconds,
@@ -62,7 +66,9 @@ def _parser() -> argparse.ArgumentParser:
     add("--bare", action="store_true", help="no controllers: what is written stays as it is")
     add("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig")
     add("--port-file", type=Path, metavar="FILE", help="write the port once requests are answered")
-    add("--token", default="", help="bearer token to ask for (default: none)")
+    add("--token", default="", help="the administrator's bearer token (default: none is asked for)")
+    add("--rbac", action="store_true", help="rights come from roles and bindings; everybody needs a token")
+    add("--truth-out", type=Path, metavar="FILE", help="write at the end what really happened")
     add("--forbid", action="append", default=[], metavar="RESOURCE[:VERB,...]", help="answer 403 (repeatable)")
     add("--without", action="append", default=[], metavar="RESOURCE", help="leave a CRD out (repeatable)")
     add("--bookmark-seconds", type=float, default=60.0, help="between the bookmarks of a watch")
@@ -76,16 +82,22 @@ async def _run(given: argparse.Namespace, options: Options) -> None:
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     clock = LoopClock(loop, given.speed, parse_rfc3339(given.start) if given.start else None)
-    store = _start_cluster(clock, given)
+    store, cluster = _start_cluster(clock, given)
+    rng = random.Random(given.seed + 1)  # noqa: S311
+    api = ApiServer(store, options, rng, logs=cluster.logs if cluster else None, acts=cluster)
+    if options.rbac:
+        rbac.bootstrap(store)
+    for name in given.run:
+        if cluster is not None:
+            cluster.run(name)
     listener = bind(given.port)
     port = listener.getsockname()[1]
     address = f"http://127.0.0.1:{port}"
     if given.kubeconfig_out:
-        _write(given.kubeconfig_out, kubeconfig(address, given.token, (given.namespace or ["default"])[0]))
+        _write(given.kubeconfig_out, kubeconfig(address, options.token, (given.namespace or ["default"])[0]))
     if given.port and port != given.port:
         print(f"simcluster: port {given.port} is taken", file=sys.stderr)
     compaction = asyncio.create_task(_compact(store, clock, given.keep_seconds))
-    api = ApiServer(store, options, random.Random(given.seed + 1))  # noqa: S311
     print(f"simcluster: API server at {address}", flush=True)
     if given.port_file:
         _write(given.port_file, f"{port}\n")
@@ -94,20 +106,20 @@ async def _run(given: argparse.Namespace, options: Options) -> None:
     finally:
         compaction.cancel()
         clock.close()
+        if given.truth_out:
+            _write(given.truth_out, json.dumps(api.truth.told(" ".join(given.run)), indent=1) + "\n")
 
 
-def _start_cluster(clock: LoopClock, given: argparse.Namespace) -> Store:
+def _start_cluster(clock: LoopClock, given: argparse.Namespace) -> tuple[Store, Cluster | None]:
     namespaces = (*_NAMESPACES, *given.namespace)
     if given.bare:
         store = Store(clock, random.Random(given.seed))  # noqa: S311
         GarbageCollector(store, clock, random.Random(given.seed))  # noqa: S311
         for name in namespaces:
             store.ensure_namespace(name)
-        return store
+        return store, None
     cluster = Cluster(clock, given.seed, namespaces=namespaces)
-    for name in given.run:
-        cluster.run(name)
-    return cluster.store
+    return cluster.store, cluster
 
 
 async def _compact(store: Store, clock: LoopClock, keep_seconds: float) -> None:

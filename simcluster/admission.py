@@ -3,8 +3,10 @@
 import re
 from typing import Any
 
+from simcluster import validation
 from simcluster.errors import bad_request, cause, invalid
 from simcluster.resources import NAMESPACES, PODS, TRAINING_JOBS, Resource
+from simcluster.schemas.kinds import schema_of
 
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _SUBDOMAIN_TEXT = (
@@ -16,12 +18,7 @@ _LABEL_TEXT = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end "
     f"with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{_LABEL}')"
 )
-_RULES_SKIPPED = cause(
-    "FieldValueInvalid",
-    "Invalid value: null: some validation rules were not checked because the object was invalid; "
-    "correct the existing errors to complete validation",
-    "<nil>",
-)
+_LIGHT = ("FieldValueTypeInvalid", "FieldValueRequired")
 _TYPE_NAMES = {str: "string", bool: "boolean", int: "integer", float: "number", list: "array", dict: "object"}
 
 
@@ -79,19 +76,31 @@ def check_name(resource: Resource, name: str) -> None:
         raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
 
 
-def validate(resource: Resource, obj: dict[str, Any]) -> None:
-    """The part of the CRD's schema that people get wrong. Raises ApiError 422."""
-    if resource not in TRAINING_JOBS:
+def validate(resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None = None, whole: bool = True) -> None:
+    """Holds a custom resource against its CRD's schema. Raises ApiError 422 with all faults.
+
+    What is the very value of `old` has been looked at before. Not `whole`: only the types outside pod templates.
+    """
+    if not resource.custom:
         return
-    causes = list(_schema_errors(resource, obj.get("spec")))
+    schema = schema_of(resource)
+    causes: list[dict[str, str]] = []
+    for field, value in obj.items():
+        inner = schema.of(field) if field not in ("apiVersion", "kind", "metadata") else None
+        if inner is not None and value is not None and (old is None or value is not old.get(field)):
+            causes += validation.faults(inner, value, field)
+    if not whole:
+        causes = [item for item in causes if item["reason"] in _LIGHT and ".template." not in f"{item['field']}."]
     if causes:
-        raise invalid(resource, obj["metadata"].get("name", ""), [*causes, _RULES_SKIPPED])
+        has_rules = resource in TRAINING_JOBS  # their CRDs carry rules beside the schema
+        skipped = [validation.RULES_SKIPPED] if has_rules and validation.is_blocking(causes) else []
+        raise invalid(resource, obj["metadata"].get("name", ""), [*causes, *skipped])
 
 
 def defaulted(resource: Resource, obj: dict[str, Any], creating: bool) -> dict[str, Any]:
     """The object with the server's defaults, as a copy. For a new object the status is the server's as well."""
-    if resource in TRAINING_JOBS:
-        obj = _default_suspend(obj)
+    if resource.custom:
+        obj = validation.defaulted(schema_of(resource), obj)
     if not creating:
         return obj
     if resource.custom and resource.has_status_subresource:
@@ -111,56 +120,5 @@ def defaulted(resource: Resource, obj: dict[str, Any], creating: bool) -> dict[s
 
 
 def replica_specs_field(resource: Resource) -> str:
-    """tfReplicaSpecs, pytorchReplicaSpecs, ..."""
-    return f"{resource.singular.removesuffix('job')}ReplicaSpecs"
-
-
-def _default_suspend(obj: dict[str, Any]) -> dict[str, Any]:
-    spec = obj.get("spec")
-    policy = spec.get("runPolicy") if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(policy, dict) or "suspend" in policy:
-        return obj
-    return {**obj, "spec": {**spec, "runPolicy": {**policy, "suspend": False}}}
-
-
-def _schema_errors(resource: Resource, spec: Any) -> list[dict[str, str]]:
-    if spec is None:
-        return []
-    errors = _wrong_type("spec", spec, dict)
-    if errors:
-        return errors
-    field = replica_specs_field(resource)
-    if field not in spec:
-        return [cause("FieldValueRequired", "Required value", f"spec.{field}")]
-    errors = _wrong_type(f"spec.{field}", spec[field], dict)
-    if errors:
-        return errors
-    for name, replica in spec[field].items():
-        path = f"spec.{field}.{name}"
-        wrong = _wrong_type(path, replica, dict)
-        if not wrong:
-            for key, kind in (("replicas", int), ("restartPolicy", str), ("template", dict)):
-                if key in replica:
-                    wrong += _wrong_type(f"{path}.{key}", replica[key], kind)
-        errors += wrong
-    policy = spec.get("runPolicy")
-    return errors + _policy_errors(policy)
-
-
-def _policy_errors(policy: Any) -> list[dict[str, str]]:
-    errors = _wrong_type("spec.runPolicy", policy, dict) if policy is not None else []
-    if policy is None or errors:
-        return errors
-    kinds = {"backoffLimit": int, "suspend": bool, "ttlSecondsAfterFinished": int, "activeDeadlineSeconds": int}
-    for key, kind in kinds.items():
-        if policy.get(key) is not None:
-            errors += _wrong_type(f"spec.runPolicy.{key}", policy[key], kind)
-    return errors
-
-
-def _wrong_type(path: str, value: Any, wanted: type) -> list[dict[str, str]]:
-    if isinstance(value, wanted) and not (wanted is int and isinstance(value, bool)):
-        return []
-    found = "null" if value is None else _TYPE_NAMES[type(value)]
-    message = f'Invalid value: "{found}": {path} in body must be of type {_TYPE_NAMES[wanted]}: "{found}"'
-    return [cause("FieldValueTypeInvalid", message, path)]
+    """tfReplicaSpecs, pytorchReplicaSpecs, xgbReplicaSpecs, ..."""
+    return next(key for key in schema_of(resource).properties["spec"].properties if key.endswith("ReplicaSpecs"))

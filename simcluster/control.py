@@ -8,29 +8,48 @@ POST /sim/faults         {"code": 429, "count": 3, "retry_after": 1, "resource":
 POST /sim/forbidden      {"resources": ["pods", "tfjobs.kubeflow.org:watch,list"]}
 POST /sim/missing        {"resources": ["mpijobs.kubeflow.org"]}
 POST /sim/clock          {"speed": 10} | {"jump": 60}
+POST /sim/act            {"act": "lose_node", "node": "las1"}, what the cluster's controllers can be made to do
+GET  /sim/truth          what really happened, as the recordings' truth.json (?scenario=NAME)
+GET  /sim/audit          who wrote what (?after=VERSION)
 """
 
 import ipaddress
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, Protocol
 
 import msgspec
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
+from simcluster.audit import AuditLog
 from simcluster.clock import LoopClock, rfc3339_micro
+from simcluster.errors import ApiError
 from simcluster.options import Fault, Options, parse_forbidden, parse_missing, parse_resource
+from simcluster.requests import number
 from simcluster.resources import REGISTRY, Resource
 from simcluster.store import Store
+from simcluster.truth import TruthLog
 from simcluster.watching import WatchHub
 
 Obj = dict[str, Any]
 
 
+class Acts(Protocol):
+    """What a cluster's controllers can be made to do. Raises ValueError, TypeError or ApiError for what they cannot."""
+
+    def act(self, name: str, **parameters: Any) -> Any: ...
+
+
 class Control:
-    def __init__(self, store: Store, options: Options, hub: WatchHub) -> None:
+    def __init__(
+        self, store: Store, options: Options, hub: WatchHub, *, audit: AuditLog, truth: TruthLog, acts: Acts | None
+    ) -> None:
         self._store = store
         self._options = options
         self._hub = hub
+        self._audit = audit
+        self._truth = truth
+        self._acts = acts
         self._actions = {
             "compact": self._compact,
             "watches/end": self._end_watches,
@@ -39,6 +58,12 @@ class Control:
             "forbidden": self._set_forbidden,
             "missing": self._set_missing,
             "clock": self._set_clock,
+            "act": self._act,
+        }
+        self._reports: dict[str, Callable[[Mapping[str, str]], Obj]] = {
+            "state": lambda query: self._state(),
+            "truth": lambda query: self._truth.told(query.get("scenario", "")),
+            "audit": lambda query: {"entries": self._audit.entries(number(query, "after") or 0)},
         }
 
     async def handle(self, request: Request) -> JSONResponse:
@@ -46,17 +71,18 @@ class Control:
         if not _is_local(request):
             return JSONResponse({"error": "the control API is for this machine alone"}, 403)
         action = request.path_params["action"]
-        if request.method == "GET" and action == "state":
-            return JSONResponse(self._state())
-        if request.method != "POST" or action not in self._actions:
+        known = self._reports if request.method == "GET" else self._actions
+        if action not in known:
             return JSONResponse({"error": f"no such action: {request.method} {action}"}, 404)
         try:
+            if request.method == "GET":
+                return JSONResponse(self._reports[action](request.query_params))
             text = await request.body()
             body = msgspec.json.decode(text) if text.strip() else {}
             if not isinstance(body, dict):
                 raise ValueError("the body must be an object")
             return JSONResponse(self._actions[action](body))
-        except (ValueError, TypeError, msgspec.DecodeError) as error:
+        except (ValueError, TypeError, LookupError, ApiError, msgspec.DecodeError) as error:
             return JSONResponse({"error": str(error)}, 400)
 
     def _state(self) -> Obj:
@@ -107,6 +133,16 @@ class Control:
             self._hub.end_all("close", resource)
         self._options.missing = missing
         return {"missing": sorted(resource.qualified for resource in missing)}
+
+    def _act(self, body: Obj) -> Obj:
+        """Has the cluster do something by its name; the answer tells what it returned, if that is JSON."""
+        if self._acts is None:
+            raise ValueError("there are no controllers to act")
+        name = body.get("act")
+        if not isinstance(name, str):
+            raise ValueError("act must be a name")
+        result = self._acts.act(name, **{key: value for key, value in body.items() if key != "act"})
+        return {"act": name, "result": result if isinstance(result, (dict, list, str, int, float, bool)) else None}
 
     def _set_clock(self, body: Obj) -> Obj:
         clock = self._store.clock

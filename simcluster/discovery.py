@@ -5,11 +5,18 @@ import hashlib
 from collections.abc import Iterable
 from typing import Any
 
-from simcluster.resources import REGISTRY, Resource
+from simcluster.resources import REGISTRY, REVIEWS, Resource
 
 Obj = dict[str, Any]
 AGGREGATED_TYPE = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 _STATUS_VERBS = ["get", "patch", "update"]
+_GET = ["get"]
+# Subresources that speak another kind than their resource.
+_FOREIGN_KINDS: dict[str, Obj] = {
+    "eviction": {"group": "policy", "version": "v1", "kind": "Eviction", "verbs": ["create"]},
+    "scale": {"group": "autoscaling", "version": "v1", "kind": "Scale", "verbs": _STATUS_VERBS},
+    "token": {"group": "authentication.k8s.io", "version": "v1", "kind": "TokenRequest", "verbs": ["create"]},
+}
 
 VERSION: Obj = {
     "major": "1",
@@ -33,7 +40,7 @@ class Discovery:
 
     def __init__(self, missing: Iterable[Resource]) -> None:
         left_out = set(missing)
-        self._resources = [resource for resource in REGISTRY if resource not in left_out]
+        self._resources = [resource for resource in (*REGISTRY, *REVIEWS) if resource not in left_out]
 
     def has_group_version(self, group: str, version: str) -> bool:
         return any((r.group, r.version) == (group, version) for r in self._resources)
@@ -112,6 +119,8 @@ def _entry(resource: Resource) -> Obj:
         entry["shortNames"] = list(resource.short_names)
     if resource.categories:
         entry["categories"] = list(resource.categories)
+    if resource in REVIEWS:
+        return entry
     identity = f"{resource.group}/{resource.version}/{resource.kind}"
     entry["storageVersionHash"] = base64.b64encode(hashlib.sha256(identity.encode()).digest()[:8]).decode()
     return entry
@@ -119,9 +128,9 @@ def _entry(resource: Resource) -> Obj:
 
 def _subentry(resource: Resource, name: str) -> Obj:
     entry: Obj = {"name": f"{resource.plural}/{name}", "singularName": "", "namespaced": resource.namespaced}
-    if name == "eviction":
-        return entry | {"group": "policy", "version": "v1", "kind": "Eviction", "verbs": ["create"]}
-    return entry | {"kind": resource.kind, "verbs": _STATUS_VERBS}
+    if name in _FOREIGN_KINDS:
+        return entry | _FOREIGN_KINDS[name]
+    return entry | {"kind": resource.kind, "verbs": _GET if name == "log" else _STATUS_VERBS}
 
 
 def _aggregated_entry(resource: Resource) -> Obj:
@@ -145,10 +154,11 @@ def _aggregated_entry(resource: Resource) -> Obj:
 
 
 def _aggregated_subentry(name: str, kind: Obj) -> Obj:
-    if name == "eviction":
-        eviction = {"group": "policy", "version": "v1", "kind": "Eviction"}
-        return {"subresource": name, "responseKind": eviction, "verbs": ["create"]}
-    return {"subresource": name, "responseKind": kind, "verbs": _STATUS_VERBS}
+    if name in _FOREIGN_KINDS:
+        foreign = _FOREIGN_KINDS[name]
+        response = {key: foreign[key] for key in ("group", "version", "kind")}
+        return {"subresource": name, "responseKind": response, "verbs": foreign["verbs"]}
+    return {"subresource": name, "responseKind": kind, "verbs": _GET if name == "log" else _STATUS_VERBS}
 
 
 def _without(obj: Obj, *keys: str) -> Obj:

@@ -61,6 +61,22 @@ def namespace_not_found(namespace: str) -> ApiError:
     return not_found(NAMESPACES, namespace)
 
 
+def namespace_terminating(resource: Resource, name: str, namespace: str) -> ApiError:
+    why = f"unable to create new content in namespace {namespace} because it is being terminated"
+    message = f'{resource.qualified} "{name}" is forbidden: {why}'
+    details = {
+        **_details(resource, name),
+        "causes": [
+            {
+                "reason": "NamespaceTerminating",
+                "message": f"namespace {namespace} is being terminated",
+                "field": "metadata.namespace",
+            }
+        ],
+    }
+    return ApiError(403, "Forbidden", message, details)
+
+
 def already_exists(resource: Resource, name: str) -> ApiError:
     return ApiError(409, "AlreadyExists", f'{resource.qualified} "{name}" already exists', _details(resource, name))
 
@@ -112,14 +128,21 @@ def unreadable_version(text: str) -> ApiError:
     return ApiError(500, "", message)
 
 
-def forbidden(resource: Resource, user: str, verb: str, namespace: str | None, name: str = "") -> ApiError:
+def forbidden(
+    resource: Resource, user: str, verb: str, namespace: str | None, name: str = "", *, subresource: str = ""
+) -> ApiError:
     where = f'in the namespace "{namespace}"' if namespace else "at the cluster scope"
     subject = f'{resource.qualified} "{name}"' if name else resource.qualified
+    plural = f"{resource.plural}/{subresource}" if subresource else resource.plural
     message = (
-        f'{subject} is forbidden: User "{user}" cannot {verb} resource "{resource.plural}" '
+        f'{subject} is forbidden: User "{user}" cannot {verb} resource "{plural}" '
         f'in API group "{resource.group}" {where}'
     )
     return ApiError(403, "Forbidden", message, _details(resource, name))
+
+
+def forbidden_path(path: str, user: str, verb: str) -> ApiError:
+    return ApiError(403, "Forbidden", f'forbidden: User "{user}" cannot {verb} path "{path}"', details={})
 
 
 def unauthorized() -> ApiError:

@@ -4,6 +4,7 @@ import random
 from collections import defaultdict
 from typing import Any
 
+from simcluster.actors import GARBAGE_COLLECTOR
 from simcluster.clock import Clock
 from simcluster.errors import ApiError
 from simcluster.metadata import with_metadata
@@ -20,7 +21,7 @@ class GarbageCollector:
     """Follows the store and deletes what has no owner left, 10 to 100 ms later as on a real cluster."""
 
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
-        self._store = store
+        self._store = store.acting_as(GARBAGE_COLLECTOR)
         self._clock = clock
         self._rng = rng
         self._dependents: defaultdict[str, dict[_Ref, None]] = defaultdict(dict)  # by owner UID, in order of creation

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
+from simcluster.actors import SYSTEM, Actor
 from simcluster.resources import Resource
 
 _VERSION = attrgetter("version")
@@ -23,6 +24,8 @@ class Change:
     object: dict[str, Any]
     old: dict[str, Any] | None
     at: float
+    actor: Actor = SYSTEM
+    verb: str = ""  # create, update or delete: what was asked for
 
 
 class History:

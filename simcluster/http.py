@@ -1,47 +1,71 @@
 """The API server over HTTP: one Starlette application over a store."""
 
-import asyncio
-import itertools
 import logging
 import random
-import uuid
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import Mapping
 from typing import Any
 
 from starlette.applications import Starlette
 from starlette.requests import Request
-from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp
 
-from simcluster import encoding, errors, listing, openapi, selectors, writes
+from simcluster import answers, bodies, errors, forms, listing, openapi, reading, reviews, scale
+from simcluster.access import Access, actor_of
+from simcluster.audit import AuditLog
+from simcluster.authentication import User
 from simcluster.control import Control
+from simcluster.deleteoptions import DeleteOptions
 from simcluster.discovery import AGGREGATED_TYPE, VERSION, Discovery
 from simcluster.errors import ApiError
-from simcluster.options import Fault, Options
-from simcluster.requests import Target, flag, number, parse_target, verb_of
+from simcluster.logs import LogSource, NoLogs
+from simcluster.options import Options
+from simcluster.podlogs import pod_log
+from simcluster.quota import QuotaAdmission
+from simcluster.requests import Target, parse_target, verb_of
+from simcluster.resources import REVIEWS, SERVICEACCOUNTS
+from simcluster.serviceaccounts import DefaultServiceAccounts
 from simcluster.store import Store
-from simcluster.watching import Watcher, WatchHub, WatchResponse
+from simcluster.truth import TruthLog
+from simcluster.watching import WatchHub
+from simcluster.writes import Writer
 
 Obj = dict[str, Any]
 
 log = logging.getLogger(__name__)
 _METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
-_BODY_LIMIT = 3 * 1024 * 1024
-_REVIEW_PATH = ("authorization.k8s.io", "v1", "selfsubjectaccessreviews")
 
 
 class ApiServer:
     """Serves a store. `options` may be changed at any time; it holds for the requests that follow."""
 
-    def __init__(self, store: Store, options: Options | None = None, rng: random.Random | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        options: Options | None = None,
+        rng: random.Random | None = None,
+        *,
+        logs: LogSource | None = None,
+        acts: Any = None,
+    ) -> None:
+        """`logs`: what containers print. `acts`: an object with `act(name, **parameters)` for /sim/act."""
+        store.serve()
         self.store = store
         self.options = options or Options()
         self.hub = WatchHub(store)
+        self.audit = AuditLog(store)
+        self.truth = TruthLog(store)
         self._rng = rng or random.Random(0)  # noqa: S311
+        self._access = Access(store, self.options, self._rng)
+        self._watches = reading.Watches(store, self.hub, self.options, self._rng)
+        self._quota = QuotaAdmission(store)
+        self._accounts = DefaultServiceAccounts(store)
+        self._logs = logs or NoLogs()
+        self._acts = acts
 
     def app(self) -> ASGIApp:
-        control = Control(self.store, self.options, self.hub)
+        control = Control(self.store, self.options, self.hub, audit=self.audit, truth=self.truth, acts=self._acts)
         return Starlette(
             routes=[
                 Route("/sim/{action:path}", control.handle, methods=["GET", "POST"]),
@@ -52,15 +76,19 @@ class ApiServer:
     def close(self) -> None:
         """Ends all watches."""
         self.hub.close()
+        self._quota.close()
+        self._accounts.close()
+        self.audit.close()
+        self.truth.close()
 
     async def _handle(self, request: Request) -> Any:
         try:
             return await self._answer(request)
         except ApiError as error:
-            return _status(error)
+            return answers.status(error)
         except Exception:
             log.exception("%s %s failed", request.method, request.url.path)
-            return _status(errors.internal("an error on the server"))
+            return answers.status(errors.internal("an error on the server"))
 
     async def _answer(self, request: Request) -> Any:
         parts = [part for part in request.url.path.split("/") if part]
@@ -70,26 +98,23 @@ class ApiServer:
         target = parse_target(group, version, rest) if rest else None
         fault = self.options.take_fault(target.resource if target else None)
         if fault is not None:
-            return _faulty(fault)
-        self._authenticate(request)
-        if (group, version, *rest) == _REVIEW_PATH and request.method == "POST":
-            return _json(201, writes.review_access(self.options, await _body(request)))
+            return answers.faulty(fault)
+        user = self._access.user_of(request.headers)
+        if target is not None and target.resource in REVIEWS:
+            return await self._review(request, user, target)
         if target is not None and target.resource not in self.options.missing:
-            return await self._serve(request, target)
+            return await self._serve(request, user, target)
+        self._access.check_path(user, request.url.path, "get")
         return self._discover(request, parts)
-
-    def _authenticate(self, request: Request) -> None:
-        if self.options.token and request.headers.get("authorization") != f"Bearer {self.options.token}":
-            raise errors.unauthorized()
 
     def _discover(self, request: Request, parts: list[str]) -> Response:
         discovery = Discovery(self.options.missing)
         document: Obj | None = None
         match parts if request.method == "GET" else []:
             case ["version"]:
-                return _json(200, VERSION, pretty=True)
-            case ["api" | "apis" as root] if _wants_aggregated(request):
-                return _json(200, discovery.aggregated(core=root == "api"), media_type=AGGREGATED_TYPE)
+                return answers.json(200, VERSION, pretty=True)
+            case ["api" | "apis" as root] if "as=APIGroupDiscoveryList" in request.headers.get("accept", ""):
+                return answers.json(200, discovery.aggregated(core=root == "api"), media_type=AGGREGATED_TYPE)
             case ["openapi", "v3"]:
                 document = openapi.index(self.options.missing)
             case ["openapi", "v3", *path]:
@@ -106,102 +131,91 @@ class ApiServer:
                 raise ApiError(404, "NotFound", "the server could not find the requested resource", details={})
             case ["apis", group, version] if discovery.has_group_version(group, version):
                 document = discovery.resource_list(group, version)
-        return _not_installed() if document is None else _json(200, document)
+        return answers.not_installed() if document is None else answers.json(200, document)
 
-    async def _serve(self, request: Request, target: Target) -> Any:
+    async def _review(self, request: Request, user: User, target: Target) -> Response:
+        """Answers a question; nothing is stored."""
+        if request.method != "POST" or target.name:
+            raise errors.method_not_allowed()
+        kind = target.resource.kind
+        self._access.check(user, "create", target)
+        given = bodies.decoded(await bodies.read(request), bodies.content_type(request), kind)
+        if kind == "SelfSubjectRulesReview":
+            spec = given.get("spec") if isinstance(given, dict) else None
+            namespace = str(spec.get("namespace") or "") if isinstance(spec, dict) else ""
+            rules = self._access.authorizer.rules_of(user, namespace) if self.options.rbac else _EVERYTHING
+            answer = reviews.rules_review(given, rules)
+        elif kind == "TokenReview":
+            answer = reviews.token_review(given, self._access.authenticator)
+        elif kind == "SelfSubjectReview":
+            answer = reviews.self_review(user)
+        else:
+            answer = reviews.access_review(given, kind, user, self._access.judge, target.namespace or "")
+        manager = actor_of(user, request.query_params, request.headers).manager
+        answer = reviews.with_manager(answer, given, manager, self.store.clock.now())
+        return answers.json(201, answer, pretty=True)
+
+    async def _serve(self, request: Request, user: User, target: Target) -> Any:
         query = request.query_params
         verb = verb_of(request.method, target, query)
         if verb is None:
             raise errors.method_not_allowed()
-        if self.options.is_forbidden(target.resource, verb):
-            raise errors.forbidden(target.resource, self.options.user, verb, target.namespace, target.name)
-        if verb == "get":
-            return _json(200, self.store.get(target.resource, target.namespace, target.name))
+        self._access.check(user, verb, target)
+        if verb in ("get", "list", "watch"):
+            return self._read(request, target, verb)
+        writer = Writer(self.store.acting_as(actor_of(user, query, request.headers)), self._rng)
+        return await self._write(request, target, verb, writer)
+
+    def _read(self, request: Request, target: Target, verb: str) -> Any:
+        query, resource = request.query_params, target.resource
+        if target.subresource == "log":
+            return pod_log(self.store, self._logs, target, query)
+        accept = request.headers.get("accept", "")
+        form = forms.negotiated(accept, query.get("includeObject", ""), resource, self.store.clock)
         if verb == "list":
-            return self._list(request, target)
+            return reading.list_objects(self.store, target, query, form)
         if verb == "watch":
-            return self._watch(request, target)
-        return await self._write(request, target, verb)
+            return self._watches.open(target, query, form)
+        obj = self.store.get(resource, target.namespace, target.name)
+        if target.subresource == "scale":
+            return answers.json(200, scale.scale_of(resource, obj))
+        return answers.json(200, form.single(obj))
 
-    def _list(self, request: Request, target: Target) -> Response:
-        query = request.query_params
-        selector = selectors.parse(target.resource, query.get("labelSelector"), query.get("fieldSelector"))
-        page = listing.read_page(
-            self.store,
-            listing.ListQuery(
-                target.resource,
-                target.namespace,
-                selector,
-                number(query, "limit") or 0,
-                query.get("continue", ""),
-                query.get("resourceVersion", ""),
-                query.get("resourceVersionMatch", ""),
-            ),
-        )
-        return StreamingResponse(_in_turns(page.encoded()), headers=_headers(), media_type="application/json")
-
-    def _watch(self, request: Request, target: Target) -> WatchResponse:
-        query = request.query_params
-        resource, version_text = target.resource, query.get("resourceVersion", "")
-        fields = query.get("fieldSelector") or (f"metadata.name={target.name}" if target.name else None)
-        selector = selectors.parse(resource, query.get("labelSelector"), fields)
-        timeout = number(query, "timeoutSeconds") or self._rng.uniform(1800, 3600)
-        version = listing.parse_version(version_text) if version_text else 0
-        asked = flag(query, "sendInitialEvents")
-        if asked and query.get("resourceVersionMatch") != "NotOlderThan":
-            raise _initial_events_refused()
-        initial = asked or (version == 0 and "sendInitialEvents" not in query)
-        start = self.store.resource_version if initial or not version_text else version
-        watcher = Watcher(resource, target.namespace, selector, start, self.options.queue_limit)
-        bookmarks = flag(query, "allowWatchBookmarks") and resource.watch_cache
-        if initial:
-            if version > self.store.resource_version:
-                raise errors.too_large_version(version, self.store.resource_version)
-            end = [self.hub.bookmark(resource, initial_events_end=True)] if bookmarks else []
-            watcher.start_with(itertools.chain(self._state(watcher, target), end))
-        self._begin(watcher)
-        every = self.options.bookmark_seconds if bookmarks else None
-        return WatchResponse(self.hub, watcher, _watch_headers(), timeout, every)
-
-    def _state(self, watcher: Watcher, target: Target) -> Iterable[bytes]:
-        """ADDED lines for what there is now; the objects are gathered at once, encoded as they are sent."""
-        keys, lookup = self.store.scan(target.resource, target.namespace)
-        found = [obj for obj in map(lookup, keys) if watcher.matches(obj)]
-        return (encoding.watch_line("ADDED", obj) for obj in found)
-
-    def _begin(self, watcher: Watcher) -> None:
-        """Joins the live stream after a replay of what happened since; one ERROR line if that is compacted."""
-        if watcher.after >= self.store.resource_version:
-            self.hub.add(watcher)
-            return
-        try:
-            history = self.store.checked_history(watcher.resource, watcher.after)
-        except ApiError as error:
-            watcher.start_with([encoding.watch_line("ERROR", error.status())])
-            watcher.end("close")
-            return
-        watcher.start_with(self.hub.replay(watcher, history.after(watcher.after)))
-        self.hub.add(watcher)
-
-    async def _write(self, request: Request, target: Target, verb: str) -> Response:
-        query, body = request.query_params, await _body(request)
-        content_type = request.headers.get("content-type", "application/json").partition(";")[0].strip()
+    async def _write(self, request: Request, target: Target, verb: str, writer: Writer) -> Response:
+        query, body, media_type = request.query_params, await bodies.read(request), bodies.content_type(request)
+        if verb in ("delete", "deletecollection"):
+            given = bodies.decoded(body, media_type, "DeleteOptions") if body.strip() else {}
+            return self._delete(target, query, DeleteOptions(query, given), writer)
         if verb == "patch":
-            return _json(200, writes.patch(self.store, target, query, body, content_type))
-        if content_type != "application/json":
-            raise errors.unsupported_media_type(["application/json"])
-        if verb == "create" and target.subresource == "eviction":
-            return _json(201, writes.evict(self.store, target, query, body), pretty=True)
-        if verb == "create":
-            return _json(201, writes.create(self.store, target, query, body))
-        if verb == "update":
-            return _json(200, writes.update(self.store, target, query, body))
-        if verb == "delete":
-            code, answer = writes.delete(self.store, target, query, body)
-            return _json(code, answer, pretty=answer.get("kind") == "Status")
-        deleted = writes.delete_collection(self.store, target, query, body)
+            # A patch is JSON; an applied configuration may be YAML.
+            shape = media_type if media_type == bodies.APPLY else "application/json"
+            written = writer.patch(target, query, bodies.decoded(body, shape, target.resource.kind), media_type)
+            return answers.json(written.code, written.object, warnings=written.warnings)
+        if target.subresource == "eviction":
+            eviction = bodies.decoded(body, media_type, "Eviction")
+            return answers.json(201, writer.evict(target, query, eviction), pretty=True)
+        if target.resource is SERVICEACCOUNTS and target.subresource == "token":
+            asked = bodies.decoded(body, media_type, "TokenRequest")
+            authenticator, namespace = self._access.authenticator, target.namespace or ""
+            return answers.json(201, reviews.token_request(asked, authenticator, namespace, target.name))
+        write = writer.create if verb == "create" else writer.update
+        written = write(target, query, bodies.decoded(body, media_type, target.resource.kind))
+        return answers.json(written.code, written.object, warnings=written.warnings)
+
+    def _delete(self, target: Target, query: Mapping[str, str], options: DeleteOptions, writer: Writer) -> Response:
+        if target.name:
+            code, answer = writer.delete(target, options)
+            return answers.json(code, answer, pretty=answer.get("kind") == "Status")
+        deleted = writer.delete_collection(target, query, options)
         page = listing.Page(target.resource, deleted, self.store.resource_version)
-        return Response(b"".join(page.encoded()), headers=_headers(), media_type="application/json")
+        content = b"".join(page.encoded(forms.Plain(target.resource)))
+        return Response(content, headers=answers.headers(), media_type="application/json")
+
+
+_EVERYTHING = [
+    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"]},
+    {"verbs": ["*"], "nonResourceURLs": ["*"]},
+]
 
 
 def _split(parts: list[str]) -> tuple[str, str, list[str]]:
@@ -211,70 +225,3 @@ def _split(parts: list[str]) -> tuple[str, str, list[str]]:
     if parts[:1] == ["apis"] and len(parts) >= 3:
         return parts[1], parts[2], parts[3:]
     return "", "", []
-
-
-async def _body(request: Request) -> bytes:
-    chunks: list[bytes] = []
-    size = 0
-    async for chunk in request.stream():
-        size += len(chunk)
-        if size > _BODY_LIMIT:
-            message = f"Request entity too large: limit is {_BODY_LIMIT}"
-            raise ApiError(413, "RequestEntityTooLarge", message)
-        chunks.append(chunk)
-    return b"".join(chunks)
-
-
-async def _in_turns(chunks: Iterable[bytes]) -> AsyncIterator[bytes]:
-    """The chunks, with everybody else having a turn in between."""
-    for chunk in chunks:
-        yield chunk
-        await asyncio.sleep(0)
-
-
-def _wants_aggregated(request: Request) -> bool:
-    return "as=APIGroupDiscoveryList" in request.headers.get("accept", "")
-
-
-def _headers() -> dict[str, str]:
-    return {"audit-id": str(uuid.uuid4()), "cache-control": "no-cache, private"}
-
-
-def _watch_headers() -> list[tuple[bytes, bytes]]:
-    pairs = {**_headers(), "content-type": "application/json"}
-    return [(name.encode(), value.encode()) for name, value in pairs.items()]
-
-
-def _json(code: int, value: Obj, pretty: bool = False, media_type: str = "application/json") -> Response:
-    content = encoding.pretty(value) if pretty else encoding.compact(value) + b"\n"
-    return Response(content, code, _headers(), media_type)
-
-
-def _status(error: ApiError) -> Response:
-    response = _json(error.code, error.status(), pretty=True)
-    retry_after = (error.details or {}).get("retryAfterSeconds")
-    if retry_after is not None:
-        response.headers["retry-after"] = str(retry_after)
-    return response
-
-
-def _faulty(fault: Fault) -> Response:
-    """429 as the server's overload protection answers it: plain text; everything else as an internal error."""
-    if fault.code == 429:
-        headers = {**_headers(), "retry-after": str(fault.retry_after), "x-content-type-options": "nosniff"}
-        return PlainTextResponse("Too many requests, please try again later.\n", 429, headers)
-    error = errors.internal("a fault that was asked for")
-    error.code = fault.code
-    return _status(error)
-
-
-def _not_installed() -> Response:
-    headers = {**_headers(), "x-content-type-options": "nosniff"}
-    return PlainTextResponse("404 page not found\n", 404, headers)
-
-
-def _initial_events_refused() -> ApiError:
-    message = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
-    text = f'ListOptions.meta.k8s.io "" is invalid: resourceVersionMatch: Forbidden: {message}'
-    causes = [errors.cause("FieldValueForbidden", f"Forbidden: {message}", "resourceVersionMatch")]
-    return ApiError(422, "Invalid", text, {"group": "meta.k8s.io", "kind": "ListOptions", "causes": causes})

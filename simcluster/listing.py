@@ -9,13 +9,13 @@ from typing import Any
 
 from simcluster import encoding
 from simcluster.errors import ApiError, bad_request, gone, too_large_version, unreadable_version
+from simcluster.forms import Form
 from simcluster.resources import Resource
 from simcluster.selectors import Selector
 from simcluster.store import Store
 
 Obj = dict[str, Any]
 _TOKEN_VERSION = "meta.k8s.io/v1"  # noqa: S105
-_CHUNK = 500  # objects encoded in one go, so that a large list does not hold up everybody else
 _EXPIRED = (
     "The provided continue parameter is too old to display a consistent list result. You can start a new list without "
     "the continue parameter, or use the continue token in this response to retrieve the remainder of the results. "
@@ -44,15 +44,14 @@ class Page:
     continue_token: str = ""
     remaining: int | None = None
 
-    def encoded(self) -> Iterator[bytes]:
-        """The List object in pieces."""
-        head, tail = _envelope(self)
-        yield head
-        for start in range(0, len(self.objects), _CHUNK):
-            chunk = self.objects[start : start + _CHUNK]
-            comma = b"," if start else b""
-            yield comma + b",".join(encoding.compact(_as_item(self.resource, obj)) for obj in chunk)
-        yield tail
+    def encoded(self, form: Form) -> Iterator[bytes]:
+        """The list in pieces."""
+        metadata: Obj = {"resourceVersion": str(self.version)}
+        if self.continue_token:
+            metadata["continue"] = self.continue_token
+        if self.remaining is not None:
+            metadata["remainingItemCount"] = self.remaining
+        return form.list_pieces(self.objects, metadata)
 
 
 def read_page(store: Store, query: ListQuery) -> Page:
@@ -139,24 +138,3 @@ def _decode_token(token: str) -> tuple[int, str]:
 
 def _bad_token(why: str) -> ApiError:
     return bad_request(f"invalid continue token: continue key is not valid: {why}")
-
-
-def _envelope(page: Page) -> tuple[bytes, bytes]:
-    metadata: Obj = {"resourceVersion": str(page.version)}
-    if page.continue_token:
-        metadata["continue"] = page.continue_token
-    if page.remaining is not None:
-        metadata["remainingItemCount"] = page.remaining
-    kind, api_version = f"{page.resource.kind}List", page.resource.api_version
-    if page.resource.custom:
-        ordered = {name: metadata[name] for name in sorted({"continue": "", **metadata}) if name in metadata}
-        ordered = {"continue": "", **ordered}
-        head = b'{"apiVersion":%s,"items":[' % encoding.compact(api_version)
-        return head, b'],"kind":%s,"metadata":%s}\n' % (encoding.compact(kind), encoding.compact(ordered))
-    envelope = encoding.compact({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    return envelope[:-1] + b',"items":[', b"]}\n"
-
-
-def _as_item(resource: Resource, obj: Obj) -> Obj:
-    """Objects of typed lists carry no kind and apiVersion of their own."""
-    return obj if resource.custom else {key: obj[key] for key in obj if key not in ("kind", "apiVersion")}

@@ -21,6 +21,7 @@ _TYPED_ORDER = (
     "managedFields",
 )
 _RANK = {name: rank for rank, name in enumerate(_TYPED_ORDER)}
+_EMPTY: tuple[Any, ...] = (None, {}, [])
 # Set by the server alone: a writer's values are ignored.
 SYSTEM_FIELDS = (
     "uid",
@@ -35,11 +36,15 @@ SYSTEM_FIELDS = (
 
 def ordered(resource: Resource, metadata: dict[str, Any]) -> dict[str, Any]:
     """The fields in the order the server prints: alphabetical for custom resources; without empty lists and maps."""
-    present = [name for name, value in metadata.items() if value not in (None, {}, [])]
-    if resource.custom:
-        present.sort()
-    else:
-        present.sort(key=lambda name: (_RANK.get(name, len(_RANK)), name))
+    if not resource.custom:
+        return typed_order(metadata)
+    return {name: metadata[name] for name in sorted(metadata) if metadata[name] not in _EMPTY}
+
+
+def typed_order(metadata: dict[str, Any]) -> dict[str, Any]:
+    """The fields as built-in kinds print them, and every kind's PartialObjectMetadata."""
+    present = [name for name, value in metadata.items() if value not in _EMPTY]
+    present.sort(key=lambda name: (_RANK.get(name, len(_RANK)), name))
     return {name: metadata[name] for name in present}
 
 

@@ -20,10 +20,15 @@ class Fault:
 
 @dataclass
 class Options:
-    """`forbidden`: verbs refused with 403 per resource, an empty set means all. `missing`: CRDs not installed."""
+    """`forbidden`: verbs refused with 403 per resource, an empty set means all. `missing`: CRDs not installed.
+
+    `token`: the administrator's, "" to ask for none. `rbac`: rights come from roles, and everybody needs a token;
+    otherwise everybody is `user` and may do what is not forbidden.
+    """
 
     token: str = ""
     user: str = "system:serviceaccount:default:viewer"
+    rbac: bool = False
     forbidden: dict[Resource, frozenset[str]] = field(default_factory=dict)
     missing: frozenset[Resource] = frozenset()
     bookmark_seconds: float = 60.0

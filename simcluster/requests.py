@@ -40,10 +40,12 @@ def parse_target(group: str, version: str, rest: list[str]) -> Target | None:
 
 def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str | None:
     """The verb that rights are given for; None for a method that is not allowed here."""
+    if target.subresource == "log":
+        return "get" if method == "GET" else None
+    if target.subresource in ("eviction", "token"):
+        return "create" if method == "POST" else None
     if method == "GET":
         return "watch" if flag(query, "watch") else "get" if target.name else "list"
-    if target.subresource == "eviction":
-        return "create" if method == "POST" else None
     if not target.name:
         return {"POST": "create", "DELETE": "deletecollection"}.get(method)
     allowed = ("PUT", "PATCH") if target.subresource else ("PUT", "PATCH", "DELETE")

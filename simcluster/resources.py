@@ -30,6 +30,7 @@ class Resource:
     has_generation: bool = True
     watch_cache: bool = True
     returns_deleted: bool = False
+    only_verbs: tuple[str, ...] = ()
     bookmark: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
 
     @property
@@ -52,7 +53,7 @@ class Resource:
 
     @property
     def verbs(self) -> tuple[str, ...]:
-        return CRD_VERBS if self.custom else CORE_VERBS
+        return self.only_verbs or (CRD_VERBS if self.custom else CORE_VERBS)
 
 
 def _core(kind: str, plural: str, short: str = "", **options: Any) -> Resource:
@@ -61,9 +62,24 @@ def _core(kind: str, plural: str, short: str = "", **options: Any) -> Resource:
     return Resource("", "v1", kind, plural, kind.lower(), names, **{**defaults, **options})
 
 
-def _training(kind: str) -> Resource:
+def _training(kind: str, *subresources: str) -> Resource:
     singular = kind.lower()
-    return Resource("kubeflow.org", "v1", kind, f"{singular}s", singular, subresources=("status",))
+    return Resource("kubeflow.org", "v1", kind, f"{singular}s", singular, subresources=("status", *subresources))
+
+
+def _rbac(kind: str, namespaced: bool) -> Resource:
+    singular = kind.lower()
+    return Resource(
+        "rbac.authorization.k8s.io",
+        "v1",
+        kind,
+        f"{singular}s",
+        singular,
+        namespaced=namespaced,
+        custom=False,
+        has_generation=False,
+        bookmark={"rules": None} if kind.endswith("Role") else {"roleRef": {"apiGroup": "", "kind": "", "name": ""}},
+    )
 
 
 _NODE_BOOKMARK = {
@@ -93,7 +109,7 @@ PODS = _core(
     "pods",
     "po",
     categories=("all",),
-    subresources=("status", "eviction"),
+    subresources=("status", "eviction", "log"),
     has_generation=True,
     returns_deleted=True,
     bookmark=_CONTAINERS_NULL,
@@ -120,14 +136,22 @@ SERVICES = _core(
 # The API server keeps no watch cache for Events: no bookmark, and another text when a version is too old.
 EVENTS = _core("Event", "events", "ev", watch_cache=False)
 CONFIGMAPS = _core("ConfigMap", "configmaps", "cm")
-SERVICEACCOUNTS = _core("ServiceAccount", "serviceaccounts", "sa", returns_deleted=True)
+SERVICEACCOUNTS = _core("ServiceAccount", "serviceaccounts", "sa", subresources=("token",), returns_deleted=True)
+RESOURCEQUOTAS = _core(
+    "ResourceQuota",
+    "resourcequotas",
+    "quota",
+    subresources=("status",),
+    returns_deleted=True,
+    bookmark={"spec": {}, "status": {}},
+)
 
 TFJOBS = _training("TFJob")
-PYTORCHJOBS = _training("PyTorchJob")
+PYTORCHJOBS = _training("PyTorchJob", "scale")
 MPIJOBS = _training("MPIJob")
 XGBOOSTJOBS = _training("XGBoostJob")
-PADDLEJOBS = _training("PaddleJob")
-JAXJOBS = _training("JAXJob")
+PADDLEJOBS = _training("PaddleJob", "scale")
+JAXJOBS = _training("JAXJob", "scale")
 TRAINING_JOBS = (TFJOBS, PYTORCHJOBS, MPIJOBS, XGBOOSTJOBS, PADDLEJOBS, JAXJOBS)
 
 # Volcano's PodGroup has no status subresource: each phase change is an update of the object and a new generation.
@@ -160,6 +184,12 @@ PRIORITYCLASSES = Resource(
     bookmark={"value": 0},
 )
 
+ROLES = _rbac("Role", namespaced=True)
+CLUSTERROLES = _rbac("ClusterRole", namespaced=False)
+ROLEBINDINGS = _rbac("RoleBinding", namespaced=True)
+CLUSTERROLEBINDINGS = _rbac("ClusterRoleBinding", namespaced=False)
+RBAC_RESOURCES = (ROLES, CLUSTERROLES, ROLEBINDINGS, CLUSTERROLEBINDINGS)
+
 REGISTRY: tuple[Resource, ...] = (
     PODS,
     NODES,
@@ -168,6 +198,8 @@ REGISTRY: tuple[Resource, ...] = (
     EVENTS,
     CONFIGMAPS,
     SERVICEACCOUNTS,
+    RESOURCEQUOTAS,
+    *RBAC_RESOURCES,
     *TRAINING_JOBS,
     VOLCANO_PODGROUPS,
     VOLCANO_QUEUES,
@@ -175,8 +207,27 @@ REGISTRY: tuple[Resource, ...] = (
     VOLCANO_JOBS,
     PRIORITYCLASSES,
 )
+
+
+def _review(group: str, kind: str, namespaced: bool = False) -> Resource:
+    singular = kind.lower()
+    return Resource(
+        group, "v1", kind, f"{singular}s", singular, namespaced=namespaced, custom=False, only_verbs=("create",)
+    )
+
+
+# Questions that are answered and not stored.
+REVIEWS: tuple[Resource, ...] = (
+    _review("authentication.k8s.io", "SelfSubjectReview"),
+    _review("authentication.k8s.io", "TokenReview"),
+    _review("authorization.k8s.io", "LocalSubjectAccessReview", namespaced=True),
+    _review("authorization.k8s.io", "SelfSubjectAccessReview"),
+    _review("authorization.k8s.io", "SelfSubjectRulesReview"),
+    _review("authorization.k8s.io", "SubjectAccessReview"),
+)
 _BY_KIND = {(resource.api_version, resource.kind): resource for resource in REGISTRY}
-_BY_PATH = {(resource.group, resource.version, resource.plural): resource for resource in REGISTRY}
+_BY_PATH = {(resource.group, resource.version, resource.plural): resource for resource in (*REGISTRY, *REVIEWS)}
+_BY_PLURAL = {(resource.group, resource.plural): resource for resource in REGISTRY}
 
 
 def by_kind(api_version: str, kind: str) -> Resource | None:
@@ -187,3 +238,8 @@ def by_kind(api_version: str, kind: str) -> Resource | None:
 def by_path(group: str, version: str, plural: str) -> Resource | None:
     """The resource under /apis/<group>/<version>/<plural>, or /api/v1 for the empty group; None if not known."""
     return _BY_PATH.get((group, version, plural))
+
+
+def by_plural(group: str, plural: str) -> Resource | None:
+    """The resource of a group, in whatever version; None if not known."""
+    return _BY_PLURAL.get((group, plural))

@@ -6,14 +6,16 @@ handed out stays as it was.
 """
 
 import bisect
+import copy
 import random
 import uuid as uuid_module
 from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from simcluster import admission, errors, patch, selectors
-from simcluster.clock import Clock, parse_rfc3339, rfc3339
+from simcluster import admission, deletion, errors, fields, patch, selectors
+from simcluster.actors import SYSTEM, Actor
+from simcluster.clock import Clock, rfc3339
 from simcluster.history import Change, History
 from simcluster.metadata import SYSTEM_FIELDS, assembled, key_of, ordered, store_key, with_metadata
 from simcluster.resources import NAMESPACES, PODS, REGISTRY, Resource
@@ -24,7 +26,6 @@ Names = list[str]
 Subscriber = Callable[[str, Resource, Obj, Obj | None], None]
 
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # what the API server draws generated names from
-DEFAULT_GRACE_SECONDS = 30
 
 
 class _Table:
@@ -42,19 +43,44 @@ class _Table:
         return self.keys[bisect.bisect_left(self.keys, low) : high]
 
 
+class _Progress:
+    """What all views of a store share beside its tables."""
+
+    def __init__(self) -> None:
+        self.version = 0
+        self.pending: deque[Change] = deque()
+        self.delivering = False
+        self.is_served = False
+
+
 class Store:
     """All objects of the cluster. Not thread-safe: everything happens on one event loop."""
 
     def __init__(self, clock: Clock, rng: random.Random, history_limit: int = 20_000) -> None:
         """`history_limit`: changes kept per resource for watches and paged lists."""
         self.clock = clock
-        self.resource_version = 0
+        self.actor = SYSTEM
+        self._progress = _Progress()
         self._rng = rng
         self._tables = {resource: _Table(history_limit) for resource in REGISTRY}
         self._uids: set[str] = set()
+        self.admissions: list[Callable[[Resource, Obj], None]] = []  # each may refuse a new object with an ApiError
         self._subscribers: list[Callable[[Change], None]] = []
-        self._pending: deque[Change] = deque()
-        self._delivering = False
+
+    def acting_as(self, actor: Actor) -> "Store":
+        """The same store, for whoever writes as `actor`."""
+        view = copy.copy(self)
+        view.actor = actor
+        return view
+
+    @property
+    def resource_version(self) -> int:
+        return self._progress.version
+
+    def serve(self) -> None:
+        """From now on, as behind a real API server: writes are held against the whole schema, and managedFields say
+        who set what."""
+        self._progress.is_served = True
 
     # Reading
 
@@ -107,13 +133,24 @@ class Store:
 
     # Writing
 
-    def create(self, resource: Resource, obj: Obj, namespace: str | None = None, dry_run: bool = False) -> Obj:
-        """Stores a new object and returns it. Raises ApiError: 404 namespace, 409 exists, 422 invalid, 400."""
+    def create(
+        self,
+        resource: Resource,
+        obj: Obj,
+        namespace: str | None = None,
+        dry_run: bool = False,
+        managed: Objs | None = None,
+    ) -> Obj:
+        """Stores a new object and returns it. `managed` as for `update`.
+
+        Raises ApiError: 404 namespace, 409 exists, 422 invalid, 403 refused, 400.
+        """
         obj = admission.check_shape(resource, obj)
         metadata = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
         if obj["metadata"].get("resourceVersion"):
             raise errors.bad_request("resourceVersion should not be set on objects to be created")
         metadata.pop("namespace", None)
+        metadata.pop("managedFields", None)
         if resource.namespaced:
             metadata["namespace"] = self._wanted_namespace(obj, namespace)
         if not metadata.get("name") and metadata.get("generateName"):
@@ -121,22 +158,36 @@ class Store:
         name = metadata.get("name") or ""
         admission.check_name(resource, name)
         obj = admission.defaulted(resource, {**obj, "metadata": metadata}, creating=True)
-        admission.validate(resource, obj)
-        if resource.namespaced and self.find(NAMESPACES, None, metadata["namespace"]) is None:
-            raise errors.namespace_not_found(metadata["namespace"])
+        admission.validate(resource, obj, None, self._progress.is_served)
+        if resource.namespaced:
+            self._check_namespace(resource, name, metadata["namespace"])
         if self.find(resource, metadata.get("namespace"), name) is not None:
             raise errors.already_exists(resource, name)
+        for admit in self.admissions:
+            admit(resource, obj)
         system: Obj = {"uid": self.new_uid(), "creationTimestamp": rfc3339(self.clock.now())}
         if resource.has_generation:
             system["generation"] = 1
         obj = assembled(resource, obj, {**obj["metadata"], **system})
-        return obj if dry_run else self._write("ADDED", resource, obj, None)
+        if managed is None:
+            obj = self._with_fields(resource, None, obj, None)
+        else:
+            obj = with_metadata(resource, obj, managedFields=managed)
+        return obj if dry_run else self._write("ADDED", resource, obj, None, "create")
 
-    def update(self, resource: Resource, obj: Obj, subresource: str | None = None, dry_run: bool = False) -> Obj:
+    def update(
+        self,
+        resource: Resource,
+        obj: Obj,
+        subresource: str | None = None,
+        dry_run: bool = False,
+        managed: Objs | None = None,
+    ) -> Obj:
         """Replaces the object, or its part that `subresource` names, and returns what is stored.
 
         Subresource "status": the status alone. "binding" (pods): spec and status, without a new generation, as the
-        scheduler's binding does. A write that changes nothing leaves the resourceVersion and tells nobody.
+        scheduler's binding does. `managed`: the managedFields to store, where the caller has worked them out.
+        A write that changes nothing leaves the resourceVersion and tells nobody.
         Raises ApiError: 404, 409 for an old resourceVersion or another uid, 422, 400.
         """
         obj = admission.check_shape(resource, obj)
@@ -144,14 +195,17 @@ class Store:
         old = self.get(resource, given.get("namespace"), given.get("name") or "")
         self._check_current(resource, old, given)
         new = self._merged(resource, old, obj, subresource)
+        if managed is not None:
+            new = with_metadata(resource, new, managedFields=managed)
         if new == old:
             return old
-        admission.validate(resource, new)
+        admission.validate(resource, new, old, self._progress.is_served)
+        if managed is None:
+            new = self._with_fields(resource, old, new, subresource)
         if dry_run:
             return new
-        if self._is_finished_deletion(new):
-            return self._remove(resource, self._write("MODIFIED", resource, new, old))
-        return self._write("MODIFIED", resource, new, old)
+        written = self._write("MODIFIED", resource, new, old, "update")
+        return self._remove(resource, written) if deletion.is_finished(new) else written
 
     def patch_merge(
         self,
@@ -183,6 +237,7 @@ class Store:
         *,
         propagation: str = "Background",
         resource_version: str | None = None,
+        dry_run: bool = False,
     ) -> Obj:
         """Deletes the object, or marks it while a grace period or finalizers hold it; returns its last state.
 
@@ -196,12 +251,18 @@ class Store:
         extra = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(propagation)
         if extra and extra not in finalizers:
             finalizers.append(extra)
+        now = self.clock.now()
         if resource is PODS:
-            marked = self._mark_pod(old, grace_seconds, finalizers)
-            grace: int = marked["metadata"]["deletionGracePeriodSeconds"]
-            return marked if finalizers or grace > 0 else self._remove(resource, marked)
-        held = finalizers or (resource is NAMESPACES and (old.get("spec") or {}).get("finalizers"))
-        return self._mark(resource, old, finalizers) if held else self._remove(resource, old)
+            new = deletion.marked_pod(old, grace_seconds, finalizers, now)
+            held = bool(finalizers) or new["metadata"]["deletionGracePeriodSeconds"] > 0
+        else:
+            held = bool(finalizers or (resource is NAMESPACES and (old.get("spec") or {}).get("finalizers")))
+            new = deletion.marked(resource, old, finalizers, now) if held else old
+        if new == old:
+            new = old  # the very object, so that it can be told from a newer one
+        elif not dry_run:
+            new = self._write("MODIFIED", resource, new, old, "delete")
+        return new if held or dry_run else self._remove(resource, new)
 
     def new_uid(self) -> str:
         return str(uuid_module.UUID(int=self._rng.getrandbits(128), version=4))
@@ -262,6 +323,14 @@ class Store:
             )
         return own or namespace or "default"
 
+    def _check_namespace(self, resource: Resource, name: str, namespace: str) -> None:
+        """Raises ApiError 404 for a namespace that is not there, 403 for one that is going."""
+        found = self.find(NAMESPACES, None, namespace)
+        if found is None:
+            raise errors.namespace_not_found(namespace)
+        if "deletionTimestamp" in found["metadata"]:
+            raise errors.namespace_terminating(resource, name, namespace)
+
     @staticmethod
     def _check_current(resource: Resource, old: Obj, given: Obj) -> None:
         current, name = old["metadata"], old["metadata"]["name"]
@@ -294,6 +363,8 @@ class Store:
         obj = admission.defaulted(resource, obj, creating=False)
         keeps_status = resource.has_status_subresource and subresource is None
         given = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
+        if not fields.is_valid(given.get("managedFields")):  # a client that leaves them out does not mean to clear them
+            given["managedFields"] = old["metadata"].get("managedFields")
         system = {key: old["metadata"][key] for key in SYSTEM_FIELDS if key in old["metadata"]}
         body = {key: value for key, value in obj.items() if not (keeps_status and key == "status")}
         if keeps_status and "status" in old:
@@ -305,63 +376,23 @@ class Store:
             new["metadata"]["generation"] = old["metadata"]["generation"] + 1
         return new
 
-    @staticmethod
-    def _is_finished_deletion(obj: Obj) -> bool:
-        metadata = obj["metadata"]
-        held = metadata.get("finalizers") or (obj.get("spec") or {}).get("finalizers")
-        return "deletionTimestamp" in metadata and not held and not metadata.get("deletionGracePeriodSeconds")
-
-    def _mark_pod(self, old: Obj, grace_seconds: int | None, finalizers: Names) -> Obj:
-        """The pod with its deletion noted: the first time, or again with a shorter grace period."""
-        metadata, spec = old["metadata"], old.get("spec") or {}
-        if "deletionTimestamp" in metadata:
-            before: int = metadata["deletionGracePeriodSeconds"]
-            if grace_seconds is None or grace_seconds >= before:
-                return old
-            requested = parse_rfc3339(metadata["deletionTimestamp"]) - before
-            # A kubelet that asks later than the grace period allowed moves the moment to now, not into the past.
-            changes = {
-                "deletionTimestamp": rfc3339(max(requested + grace_seconds, self.clock.now())),
-                "deletionGracePeriodSeconds": grace_seconds,
-            }
-            return self._write("MODIFIED", PODS, with_metadata(PODS, old, **changes), old)
-        grace = spec.get("terminationGracePeriodSeconds") if grace_seconds is None else max(0, grace_seconds)
-        if not isinstance(grace, int):
-            grace = DEFAULT_GRACE_SECONDS
-        ended = (old.get("status") or {}).get("phase") in ("Failed", "Succeeded")
-        if ended or not spec.get("nodeName"):
-            grace = 0
-        changes = {
-            "deletionTimestamp": rfc3339(self.clock.now() + grace),
-            "deletionGracePeriodSeconds": grace,
-            "generation": metadata.get("generation", 0) + 1,
-            "finalizers": finalizers,
-        }
-        return self._write("MODIFIED", PODS, with_metadata(PODS, old, **changes), old)
-
-    def _mark(self, resource: Resource, old: Obj, finalizers: Names) -> Obj:
-        """The object with its deletion noted, to be removed when its finalizers are."""
-        metadata = old["metadata"]
-        changes: Obj = {"finalizers": finalizers}
-        if "deletionTimestamp" not in metadata:
-            changes |= {"deletionTimestamp": rfc3339(self.clock.now()), "deletionGracePeriodSeconds": 0}
-            if resource.has_generation:
-                changes["generation"] = metadata.get("generation", 0) + 1
-        new = with_metadata(resource, old, **changes)
-        if resource is NAMESPACES:
-            new["status"] = {"phase": "Terminating"}
-            new["metadata"].pop("deletionGracePeriodSeconds", None)
-        return old if new == old else self._write("MODIFIED", resource, new, old)
+    def _with_fields(self, resource: Resource, old: Obj | None, new: Obj, subresource: str | None) -> Obj:
+        if not (self._progress.is_served and self.actor.manager):
+            return new
+        now = rfc3339(self.clock.now())
+        managed = fields.after_update(resource, old, new, self.actor.manager, subresource=subresource, time=now)
+        return with_metadata(resource, new, managedFields=managed)
 
     def _remove(self, resource: Resource, old: Obj) -> Obj:
         # A subscriber told of the mark may have removed the object itself.
         if self._tables[resource].objects.get(key_of(old)) is not old:
             return old
-        return self._write("DELETED", resource, old, old)
+        return self._write("DELETED", resource, old, old, "delete")
 
-    def _write(self, kind: str, resource: Resource, obj: Obj, old: Obj | None) -> Obj:
-        self.resource_version += 1
-        obj = {**obj, "metadata": ordered(resource, {**obj["metadata"], "resourceVersion": str(self.resource_version)})}
+    def _write(self, kind: str, resource: Resource, obj: Obj, old: Obj | None, verb: str) -> Obj:
+        progress = self._progress
+        progress.version += 1
+        obj = {**obj, "metadata": ordered(resource, {**obj["metadata"], "resourceVersion": str(progress.version)})}
         table, key = self._tables[resource], key_of(obj)
         if kind == "DELETED":
             del table.objects[key]
@@ -372,26 +403,27 @@ class Store:
                 bisect.insort(table.keys, key)
                 self._uids.add(obj["metadata"]["uid"])
             table.objects[key] = obj
-        change = Change(self.resource_version, kind, resource, key, obj, old, self.clock.now())
+        change = Change(progress.version, kind, resource, key, obj, old, self.clock.now(), self.actor, verb)
         table.history.append(change)
-        self._pending.append(change)
+        progress.pending.append(change)
         self._deliver()
         return obj
 
     def _deliver(self) -> None:
         """Tells the subscribers what is pending. A failing one does not keep the news from the others."""
-        if self._delivering:
+        progress = self._progress
+        if progress.delivering:
             return
-        self._delivering = True
+        progress.delivering = True
         failure: Exception | None = None
-        while self._pending:
-            change = self._pending.popleft()
+        while progress.pending:
+            change = progress.pending.popleft()
             for fn in tuple(self._subscribers):
                 try:
                     fn(change)
                 except Exception as error:
                     failure = failure or error
-        self._delivering = False
+        progress.delivering = False
         if failure is not None:
             raise failure
 

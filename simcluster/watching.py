@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from simcluster.encoding import watch_line
+from simcluster.forms import Form, Plain
 from simcluster.history import Change
 from simcluster.resources import Resource
 from simcluster.selectors import Selector
@@ -28,11 +28,14 @@ class Watcher:
         namespace: str | None,
         selector: Selector,
         after: int,
+        *,
+        form: Form | None = None,
         queue_limit: int = QUEUE_LIMIT,
     ) -> None:
-        """Gets changes with a version above `after`."""
+        """Gets changes with a version above `after`, in this form."""
         self.resource = resource
         self.after = after
+        self.form: Form = form or Plain(resource)
         self.backlog: Iterator[bytes] = iter(())
         self.wake = asyncio.Event()
         self.dropped = asyncio.Event()
@@ -42,6 +45,16 @@ class Watcher:
         self._queue: deque[bytes] = deque()
         self._queue_limit = queue_limit
         self._has_backlog = False
+        self._is_fresh = self.form.opens_differently
+
+    def opens(self) -> bool:
+        """Whether the next line is the first of a form whose first line differs; asked once for each line."""
+        is_fresh, self._is_fresh = self._is_fresh, False
+        return is_fresh
+
+    def line(self, kind: str, obj: Obj) -> bytes:
+        """A line for this watcher alone."""
+        return self.form.line(kind, obj, self.opens())
 
     def start_with(self, lines: Iterable[bytes]) -> None:
         """Lines to send before everything else; encoded as they are needed."""
@@ -151,10 +164,12 @@ class WatchHub:
         for change in changes:
             kind = watcher.event_type(change)
             if kind is not None:
-                yield watch_line(kind, _shown(change, kind))
+                yield watcher.line(kind, _shown(change, kind))
 
-    def bookmark(self, resource: Resource, initial_events_end: bool = False) -> bytes:
-        metadata: Obj = {"resourceVersion": str(self._store.resource_version)}
+    def bookmark(self, watcher: Watcher, version: int | None = None, initial_events_end: bool = False) -> bytes:
+        """A BOOKMARK line, of the present version if none is given."""
+        resource = watcher.resource
+        metadata: Obj = {"resourceVersion": str(version or self._store.resource_version)}
         if initial_events_end:
             metadata = {**metadata, "annotations": {"k8s.io/initial-events-end": "true"}}
             if resource.custom:
@@ -162,17 +177,19 @@ class WatchHub:
         head = {"kind": resource.kind, "apiVersion": resource.api_version}
         if resource.custom:
             head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        return watch_line("BOOKMARK", {**head, "metadata": metadata, **resource.bookmark})
+        return watcher.line("BOOKMARK", {**head, "metadata": metadata, **resource.bookmark})
 
     def _dispatch(self, change: Change) -> None:
-        lines: dict[str, bytes] = {}
+        lines: dict[tuple[str, Form, bool], bytes] = {}
         for watcher in self._watchers.get(change.resource, ()):
             kind = watcher.event_type(change)
             if kind is None:
                 continue
-            if kind not in lines:
-                lines[kind] = watch_line(kind, _shown(change, kind))
-            watcher.push(lines[kind])
+            opens = watcher.opens()
+            key = kind, watcher.form, opens
+            if key not in lines:
+                lines[key] = watcher.form.line(kind, _shown(change, kind), opens)
+            watcher.push(lines[key])
 
 
 def _shown(change: Change, kind: str) -> Obj:
@@ -244,7 +261,7 @@ class WatchResponse:
             if self._bookmark_every and now >= bookmark:
                 bookmark = now + self._bookmark_every
                 if self._hub.has_reached(self._watcher.after):
-                    self._watcher.push(self._hub.bookmark(self._watcher.resource))
+                    self._watcher.push(self._hub.bookmark(self._watcher))
             if chunk := self._watcher.take():
                 await send({"type": "http.response.body", "body": chunk, "more_body": True})
                 await asyncio.sleep(0)

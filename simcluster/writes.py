@@ -1,167 +1,243 @@
-"""The write requests: create, update, patch, delete, deletecollection, eviction, access review."""
+"""The write requests: create, update, patch, apply, delete, deletecollection, eviction."""
 
+import random
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
-from simcluster import encoding
+from simcluster import apply, fields, pods, scale, validation
+from simcluster import patch as patches
 from simcluster.admission import check_shape
+from simcluster.bodies import APPLY
 from simcluster.clock import rfc3339
+from simcluster.deleteoptions import DeleteOptions
 from simcluster.errors import ApiError, bad_request, cause, invalid, unsupported_media_type
-from simcluster.options import Options
-from simcluster.requests import Target, is_dry_run, number
+from simcluster.requests import Target, flag, is_dry_run
 from simcluster.resources import PODS, Resource
+from simcluster.schemas.kinds import schema_of
 from simcluster.store import Store
 
 Obj = dict[str, Any]
 Query = Mapping[str, str]
 
-_MERGE, _STRATEGIC = "application/merge-patch+json", "application/strategic-merge-patch+json"
-_PROPAGATIONS = ("Foreground", "Background", "Orphan")
+MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
+STRATEGIC = "application/strategic-merge-patch+json"
+_VALIDATIONS = ("", "Ignore", "Warn", "Strict")
+_GO_TYPES = {"string": "string", "boolean": "bool", "object": "map[string]interface {}", "array": "[]interface {}"}
 
 
-def create(store: Store, target: Target, query: Query, body: bytes) -> Obj:
-    obj = encoding.decoded(body, target.resource.kind)
-    return store.create(target.resource, obj, target.namespace, dry_run=is_dry_run(query))
+@dataclass(frozen=True)
+class Written:
+    """What a write leaves behind. `warnings` go into headers of the answer."""
+
+    object: Obj
+    warnings: list[str] = field(default_factory=list)
+    code: int = 200
 
 
-def update(store: Store, target: Target, query: Query, body: bytes) -> Obj:
-    obj = _addressed(target, encoding.decoded(body, target.resource.kind))
-    if target.resource.custom and not obj["metadata"].get("resourceVersion"):
-        message = "Invalid value: 0: must be specified for an update"
-        raise invalid(target.resource, target.name, [cause("FieldValueInvalid", message, "metadata.resourceVersion")])
-    return store.update(target.resource, obj, target.subresource or None, dry_run=is_dry_run(query))
+class Writer:
+    """The writes of one caller: `store` is the store as it is for them."""
 
+    def __init__(self, store: Store, rng: random.Random) -> None:
+        self._store = store
+        self._rng = rng
 
-def patch(store: Store, target: Target, query: Query, body: bytes, content_type: str) -> Obj:
-    """A JSON merge patch; a strategic one as far as it is the same thing (built-in kinds, no lists). Else 415."""
-    value = encoding.decoded(body, target.resource.kind)
-    accepted = [_MERGE] if target.resource.custom else [_MERGE, _STRATEGIC]
-    if content_type not in accepted or (content_type == _STRATEGIC and _needs_strategy(value)):
-        raise unsupported_media_type(accepted)
-    subresource = target.subresource or None
-    return store.patch_merge(
-        target.resource, target.namespace, target.name, value, subresource, dry_run=is_dry_run(query)
-    )
+    def create(self, target: Target, query: Query, value: Any) -> Written:
+        resource = target.resource
+        obj, warnings = _read(resource, value, query)
+        if resource is PODS:
+            obj = pods.admitted(obj, self._rng, self._store)
+        created = self._store.create(resource, obj, target.namespace, dry_run=is_dry_run(query))
+        return Written(created, warnings, 201)
 
+    def update(self, target: Target, query: Query, value: Any) -> Written:
+        resource = target.resource
+        old = self._store.get(resource, target.namespace, target.name)
+        if target.subresource == "scale":
+            job = self._store.update(resource, scale.scaled(resource, old, value), dry_run=is_dry_run(query))
+            return Written(scale.scale_of(resource, job))
+        obj, warnings = _read(resource, value, query)
+        obj = _addressed(target, obj)
+        if resource.custom and not obj["metadata"].get("resourceVersion"):
+            message = "Invalid value: 0: must be specified for an update"
+            raise invalid(resource, target.name, [cause("FieldValueInvalid", message, "metadata.resourceVersion")])
+        return Written(self._store_update(target, query, old, obj), warnings)
 
-def delete(store: Store, target: Target, query: Query, body: bytes) -> tuple[int, Obj]:
-    """HTTP status and body: the object where it lives on or its kind returns it, otherwise a Status."""
-    options = _DeleteOptions(query, body)
-    resource = target.resource
-    if options.dry_run:
-        return 200, store.get(resource, target.namespace, target.name)
-    obj = store.delete(
-        resource,
-        target.namespace,
-        target.name,
-        options.grace_seconds,
-        options.uid,
-        propagation=options.propagation,
-        resource_version=options.resource_version,
-    )
-    remaining = store.find(resource, target.namespace, target.name)
-    lives_on = remaining is not None and remaining["metadata"]["uid"] == obj["metadata"]["uid"]
-    if lives_on and options.propagation == "Foreground":
-        return 202, obj
-    return 200, obj if lives_on or resource.returns_deleted else _deleted(resource, obj)
+    def patch(self, target: Target, query: Query, value: Any, content_type: str) -> Written:
+        """A JSON, merge or strategic patch, or an applied configuration. Raises ApiError 415 for another type."""
+        resource = target.resource
+        accepted = [JSON_PATCH, MERGE, APPLY] if resource.custom else [JSON_PATCH, MERGE, STRATEGIC, APPLY]
+        if content_type not in accepted:
+            raise unsupported_media_type(accepted)
+        if content_type == APPLY:
+            return self._apply(target, query, value)
+        old = self._store.get(resource, target.namespace, target.name)
+        if target.subresource == "scale":
+            scaled = scale.scaled(resource, old, _patched(resource, scale.scale_of(resource, old), value, content_type))
+            job = self._store.update(resource, scaled, dry_run=is_dry_run(query))
+            return Written(scale.scale_of(resource, job))
+        obj, warnings = _read(resource, _patched(resource, old, value, content_type), query)
+        named = {key: obj["metadata"].get(key) for key in ("name", "namespace")}
+        if named != {key: old["metadata"].get(key) for key in named}:
+            raise bad_request("the name or namespace of the object does not match the name on the request")
+        return Written(self._store_update(target, query, old, obj), warnings)
 
+    def _store_update(self, target: Target, query: Query, old: Obj, obj: Obj, managed: list[Obj] | None = None) -> Obj:
+        if target.resource is PODS and not target.subresource:
+            pods.check_update(old, obj)
+        subresource = target.subresource or None
+        return self._store.update(target.resource, obj, subresource, dry_run=is_dry_run(query), managed=managed)
 
-def delete_collection(store: Store, target: Target, query: Query, body: bytes) -> list[Obj]:
-    """The deleted objects, as they were."""
-    options = _DeleteOptions(query, body)
-    found = store.list(target.resource, target.namespace, query.get("labelSelector"), query.get("fieldSelector"))
-    for obj in found if not options.dry_run else []:
-        metadata = obj["metadata"]
-        store.delete(
-            target.resource,
-            metadata.get("namespace"),
-            metadata["name"],
-            options.grace_seconds,
-            metadata["uid"],
-            propagation=options.propagation,
+    def _apply(self, target: Target, query: Query, value: Any) -> Written:
+        resource, manager = target.resource, query.get("fieldManager", "")
+        if not manager:
+            raise _patch_options_refused("fieldManager", "Required value: is required for apply patch")
+        config, warnings = _read(resource, value, query)
+        config = _addressed(target, config)
+        if "managedFields" in config["metadata"]:
+            raise bad_request("metadata.managedFields must be nil")
+        live = self._store.find(resource, target.namespace, target.name)
+        now = rfc3339(self._store.clock.now())
+        if live is None:
+            if target.subresource:
+                self._store.get(resource, target.namespace, target.name)
+            wanted = fields.owned(resource, config)
+            entry = fields.managed_entry(resource, manager, "Apply", wanted, time=now, subresource="")
+            obj = pods.admitted(config, self._rng, self._store) if resource is PODS else config
+            dry_run = is_dry_run(query)
+            created = self._store.create(resource, obj, target.namespace, dry_run=dry_run, managed=[entry])
+            return Written(created, warnings, 201)
+        merged, managed = apply.applied(
+            resource, live, config, manager, subresource=target.subresource, time=now, force=flag(query, "force")
         )
-    return found
+        return Written(self._store_update(target, query, live, merged, managed), warnings)
 
+    def delete(self, target: Target, options: DeleteOptions) -> tuple[int, Obj]:
+        """HTTP status and body: the object where it lives on or its kind returns it, otherwise a Status."""
+        resource = target.resource
+        obj = self._store.delete(
+            resource,
+            target.namespace,
+            target.name,
+            options.grace_seconds,
+            options.uid,
+            propagation=options.propagation,
+            resource_version=options.resource_version,
+            dry_run=options.dry_run,
+        )
+        remaining = self._store.find(resource, target.namespace, target.name)
+        lives_on = remaining is not None and remaining["metadata"]["uid"] == obj["metadata"]["uid"]
+        lives_on = lives_on and not (options.dry_run and "deletionTimestamp" not in obj["metadata"])
+        if lives_on and options.propagation == "Foreground":
+            return 202, obj
+        return 200, obj if lives_on or resource.returns_deleted else _deleted(resource, obj)
 
-def evict(store: Store, target: Target, query: Query, body: bytes) -> Obj:
-    """Marks the pod as disrupted, then deletes it with its grace period, as the eviction API does."""
-    eviction = encoding.decoded(body, "Eviction")
-    pod = store.get(PODS, target.namespace, target.name)
-    options = eviction.get("deleteOptions") if isinstance(eviction, dict) else None
-    grace = options.get("gracePeriodSeconds") if isinstance(options, dict) else None
-    if not is_dry_run(query):
-        condition = {
-            "type": "DisruptionTarget",
-            "status": "True",
-            "lastProbeTime": None,
-            "lastTransitionTime": rfc3339(store.clock.now()),
-            "reason": "EvictionByEvictionAPI",
-            "message": "Eviction API: evicting",
-        }
-        status = pod.get("status") or {}
-        conditions = [item for item in status.get("conditions") or [] if isinstance(item, dict)]
-        others = [item for item in conditions if item.get("type") != condition["type"]]
-        store.update(PODS, {**pod, "status": {**status, "conditions": [*others, condition]}}, "status")
-        store.delete(PODS, target.namespace, target.name, grace if isinstance(grace, int) else None)
-    return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    def delete_collection(self, target: Target, query: Query, options: DeleteOptions) -> list[Obj]:
+        """The deleted objects, as they were."""
+        found = self._store.list(
+            target.resource, target.namespace, query.get("labelSelector"), query.get("fieldSelector")
+        )
+        for obj in found:
+            metadata = obj["metadata"]
+            self._store.delete(
+                target.resource,
+                metadata.get("namespace"),
+                metadata["name"],
+                options.grace_seconds,
+                metadata["uid"],
+                propagation=options.propagation,
+                dry_run=options.dry_run,
+            )
+        return found
 
-
-def review_access(options: Options, body: bytes) -> Obj:
-    """SelfSubjectAccessReview: what `--forbid` leaves."""
-    review = encoding.decoded(body, "SelfSubjectAccessReview")
-    spec = review.get("spec") if isinstance(review, dict) else None
-    attributes = spec.get("resourceAttributes") if isinstance(spec, dict) else None
-    if not isinstance(attributes, dict):
-        raise bad_request("SelfSubjectAccessReview: spec.resourceAttributes must be an object")
-    group, plural, verb = (str(attributes.get(key) or "") for key in ("group", "resource", "verb"))
-    forbidden = [
-        resource
-        for resource in options.forbidden
-        if (resource.group, resource.plural) == (group, plural) and options.is_forbidden(resource, verb)
-    ]
-    return {
-        "kind": "SelfSubjectAccessReview",
-        "apiVersion": "authorization.k8s.io/v1",
-        "metadata": {},
-        "spec": spec,
-        "status": {"allowed": not forbidden},
-    }
-
-
-class _DeleteOptions:
-    """From the query and from a DeleteOptions body; the body wins. Raises ApiError 400 and 422."""
-
-    def __init__(self, query: Query, body: bytes) -> None:
-        given = encoding.decoded(body, "DeleteOptions") if body.strip() else {}
-        if not isinstance(given, dict):
-            raise bad_request("DeleteOptions must be an object")
-        conditions = given.get("preconditions")
-        conditions = conditions if isinstance(conditions, dict) else {}
-        self.uid: str | None = conditions.get("uid") or query.get("preconditions.uid")
-        self.resource_version: str | None = conditions.get("resourceVersion")
-        grace = given.get("gracePeriodSeconds")
-        if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
-            raise bad_request("DeleteOptions: gracePeriodSeconds must be a number")
-        self.grace_seconds: int | None = number(query, "gracePeriodSeconds") if grace is None else grace
-        self.dry_run = is_dry_run(query) or "All" in (given.get("dryRun") or [])
-        self.propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
-        if given.get("orphanDependents") is True or query.get("orphanDependents") == "true":
-            self.propagation = "Orphan"
-        if self.propagation not in _PROPAGATIONS:
-            supported = ", ".join(f'"{name}"' for name in (*_PROPAGATIONS, "nil"))
-            message = f'Unsupported value: "{self.propagation}": supported values: {supported}'
-            text = f'DeleteOptions.meta.k8s.io "" is invalid: propagationPolicy: {message}'
-            details = {
-                "group": "meta.k8s.io",
-                "kind": "DeleteOptions",
-                "causes": [cause("FieldValueNotSupported", message, "propagationPolicy")],
+    def evict(self, target: Target, query: Query, eviction: Any) -> Obj:
+        """Marks the pod as disrupted, then deletes it with its grace period, as the eviction API does."""
+        metadata = eviction.get("metadata") if isinstance(eviction, dict) else None
+        name = metadata.get("name") if isinstance(metadata, dict) else None
+        if name and name != target.name:
+            raise bad_request(f"name in URL does not match name in Eviction object: {target.name} != {name}")
+        pod = self._store.get(PODS, target.namespace, target.name)
+        given = eviction.get("deleteOptions") if isinstance(eviction, dict) else None
+        options = DeleteOptions(query, given if isinstance(given, dict) else {})
+        if not options.dry_run:
+            status = pod.get("status") or {}
+            others = [
+                item
+                for item in status.get("conditions") or []
+                if isinstance(item, dict) and item.get("type") != "DisruptionTarget"
+            ]
+            condition = {
+                "type": "DisruptionTarget",
+                "status": "True",
+                "lastProbeTime": None,
+                "lastTransitionTime": rfc3339(self._store.clock.now()),
+                "reason": "EvictionByEvictionAPI",
+                "message": "Eviction API: evicting",
             }
-            raise ApiError(422, "Invalid", text, details)
+            if "deletionTimestamp" not in pod["metadata"] and status.get("phase") not in ("Failed", "Succeeded"):
+                self._store.update(PODS, {**pod, "status": {**status, "conditions": [*others, condition]}}, "status")
+        self._store.delete(
+            PODS, target.namespace, target.name, options.grace_seconds, options.uid, dry_run=options.dry_run
+        )
+        return {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
 
 
-def _addressed(target: Target, obj: Any) -> Obj:
+def _patched(resource: Resource, old: Obj, value: Any, content_type: str) -> Any:
+    if content_type == JSON_PATCH:
+        return patches.json_patch(old, value)
+    if not isinstance(value, dict):
+        raise bad_request("the patch must be a JSON object")
+    return patches.merge(old, value) if content_type == MERGE else patches.strategic(schema_of(resource), old, value)
+
+
+def _read(resource: Resource, value: Any, query: Query) -> tuple[Obj, list[str]]:
+    """The object that a client sent, without fields its kind does not have, and warnings about those.
+
+    Raises ApiError 400 for what cannot be read, and for unknown fields if the client asked for that.
+    """
+    how = query.get("fieldValidation", "")
+    if how not in _VALIDATIONS:
+        supported = ", ".join(f'"{name}"' for name in _VALIDATIONS[1:])
+        raise _options_refused("fieldValidation", f'Unsupported value: "{how}": supported values: {supported}')
+    obj = check_shape(resource, value)
+    schema = schema_of(resource)
+    obj, unknown = validation.pruned(schema, obj)
+    if unknown and how == "Strict":
+        faults = ", ".join(f'unknown field "{path}"' for path in unknown)
+        raise _unreadable(resource, f"strict decoding error: {faults}")
+    if not resource.custom:
+        _check_types(resource, obj)
+    return obj, [f'unknown field "{path}"' for path in unknown] if how != "Ignore" else []
+
+
+def _check_types(resource: Resource, obj: Obj) -> None:
+    """Built-in kinds are read into structs: the first value of a wrong type ends it. Raises ApiError 400."""
+    for fault in validation.faults(schema_of(resource), obj):
+        if fault["reason"] == "FieldValueTypeInvalid":
+            found = fault["message"].split('"')[1]
+            wanted = fault["message"].partition("must be of type ")[2].partition(":")[0]
+            shown = {"integer": "number", "boolean": "bool"}.get(found, found)
+            text = f"json: cannot unmarshal {shown} into Go struct field {resource.kind}.{fault['field']} of type "
+            raise _unreadable(resource, text + _GO_TYPES.get(wanted, "int32"))
+
+
+def _unreadable(resource: Resource, why: str) -> ApiError:
+    kind, version = resource.kind, resource.version
+    return bad_request(f'{kind} in version "{version}" cannot be handled as a {kind}: {why}')
+
+
+def _options_refused(field_name: str, message: str, kind: str = "CreateOptions") -> ApiError:
+    reason = "FieldValueRequired" if message.startswith("Required") else "FieldValueNotSupported"
+    details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause(reason, message, field_name)]}
+    return ApiError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field_name}: {message}', details)
+
+
+def _patch_options_refused(field_name: str, message: str) -> ApiError:
+    return _options_refused(field_name, message, "PatchOptions")
+
+
+def _addressed(target: Target, obj: Obj) -> Obj:
     """The object of a PUT, with the name and namespace of its path. Raises ApiError 400 if it names another."""
-    obj = check_shape(target.resource, obj)
     metadata = obj["metadata"]
     if metadata.get("name", target.name) != target.name:
         raise bad_request(
@@ -174,13 +250,6 @@ def _addressed(target: Target, obj: Any) -> Obj:
         )
     place = {"namespace": target.namespace} if target.namespace else {}
     return {**obj, "metadata": {**metadata, "name": target.name, **place}}
-
-
-def _needs_strategy(value: Any) -> bool:
-    """Whether a strategic patch says something a merge patch would not: lists, or $ directives."""
-    if isinstance(value, dict):
-        return any(key.startswith("$") or _needs_strategy(item) for key, item in value.items())
-    return isinstance(value, list)
 
 
 def _deleted(resource: Resource, obj: Obj) -> Obj:

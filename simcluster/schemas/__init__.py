@@ -1,0 +1,1 @@
+"""The shapes of the kinds as data: types, limits, defaults, and how lists are merged."""
