@@ -5,16 +5,20 @@ import random
 from collections.abc import Sequence
 from typing import Any, Protocol
 
+from simcluster import actors
 from simcluster.clock import Clock
+from simcluster.controllers.acts import Acts
 from simcluster.controllers.coscheduling import PodGroupController
 from simcluster.controllers.default_scheduler import DefaultScheduler
 from simcluster.controllers.kubelet import Kubelet, NodeSpec
 from simcluster.controllers.logs import Logs
+from simcluster.controllers.nodes import NodeController, PodCollector, TaintEviction
 from simcluster.controllers.operator.controller import TrainingOperator
 from simcluster.controllers.plan import Programs
 from simcluster.controllers.podgroup import VOLCANO
 from simcluster.controllers.rules import Rule
 from simcluster.controllers.scheduler import VolcanoScheduler
+from simcluster.controllers.volcano.controller import VolcanoJobController
 from simcluster.errors import bad_request
 from simcluster.gc import GarbageCollector
 from simcluster.manifests import EXPERIMENTS
@@ -45,21 +49,24 @@ class Cluster:
         nodes: Sequence[NodeSpec] = (NodeSpec(),),
         namespaces: Sequence[str] = ("default",),
         gang_scheduler: str = VOLCANO,
+        busy: bool = False,
         rules: Sequence[Rule] = (),
         store: Store | None = None,
     ) -> None:
         """`gang_scheduler`: whose PodGroups the training operator makes, "volcano", "scheduler-plugins" or "" for
-        none. `rules`: what containers do. `store`: one that is there already, else a new one."""
+        none. `busy`: the operator has many other jobs to look after. `rules`: what containers do. `store`: one that
+        is there already, else a new one."""
         self.clock = clock
         self.store = store or Store(clock, _rng(seed, "store"))
         for namespace in namespaces:
             self.store.ensure_namespace(namespace)
+        self._person = self.store.acting_as(actors.PERSON)
         self.programs = Programs(rules)
         self.logs = Logs(clock)
         self._gc = GarbageCollector(self.store, clock, _rng(seed, "gc"))
         self.kubelets = {
             node.name: Kubelet(
-                self.store,
+                self.store.acting_as(actors.kubelet(node.name)),
                 clock,
                 _rng(seed, f"kubelet {node.name}"),
                 node=node,
@@ -70,12 +77,47 @@ class Cluster:
             for index, node in enumerate(nodes)
         }
         schedulers = (
-            VolcanoScheduler(self.store, clock, _rng(seed, "volcano")),
-            DefaultScheduler(self.store, clock, _rng(seed, "default-scheduler")),
-            PodGroupController(self.store, clock, _rng(seed, "scheduler-plugins")),
+            VolcanoScheduler(self.store.acting_as(actors.controller("vc-scheduler")), clock, _rng(seed, "volcano")),
+            DefaultScheduler(
+                self.store.acting_as(actors.controller("system:kube-scheduler", "kube-scheduler")),
+                clock,
+                _rng(seed, "default-scheduler"),
+            ),
+            PodGroupController(
+                self.store.acting_as(actors.controller("scheduler-plugins-controller")),
+                clock,
+                _rng(seed, "scheduler-plugins"),
+            ),
         )
-        operator = TrainingOperator(self.store, clock, _rng(seed, "operator"), gang_scheduler)
-        self._parts: tuple[Part, ...] = (*schedulers, *self.kubelets.values(), operator)
+        operator = TrainingOperator(
+            self.store.acting_as(actors.controller("training-operator")),
+            clock,
+            _rng(seed, "operator"),
+            gang_scheduler,
+            busy,
+        )
+        volcano_jobs = VolcanoJobController(
+            self.store.acting_as(actors.controller("vc-controller-manager")), clock, _rng(seed, "volcano jobs")
+        )
+        self.nodes = NodeController(
+            self.store.acting_as(actors.of_controller_manager("node-controller")),
+            clock,
+            _rng(seed, "nodes"),
+            self.kubelets,
+        )
+        mishaps = (
+            self.nodes,
+            TaintEviction(
+                self.store.acting_as(actors.of_controller_manager("taint-eviction-controller")),
+                clock,
+                _rng(seed, "taint eviction"),
+            ),
+            PodCollector(
+                self.store.acting_as(actors.of_controller_manager("pod-garbage-collector")), clock, _rng(seed, "pod gc")
+            ),
+        )
+        self._parts: tuple[Part, ...] = (*schedulers, *self.kubelets.values(), operator, volcano_jobs, *mishaps)
+        self._acts = Acts(self, self._person)
         for part in self._parts:
             part.start()
 
@@ -94,7 +136,7 @@ class Cluster:
             self.store.ensure_namespace(metadata["namespace"])
         body = {**manifest, "metadata": metadata}
         applied = {**metadata["annotations"], LAST_APPLIED: _last_applied(body)}
-        return self.store.create(resource, {**body, "metadata": {**metadata, "annotations": applied}})
+        return self._person.create(resource, {**body, "metadata": {**metadata, "annotations": applied}})
 
     def run(self, experiment: str) -> Obj:
         """Starts an experiment of `manifests.EXPERIMENTS` by name. Raises ValueError for another name."""
@@ -105,11 +147,23 @@ class Cluster:
     def delete(self, obj: Obj) -> Obj:
         """Deletes an object as `kubectl delete` does. Raises ApiError 404."""
         metadata = obj["metadata"]
-        return self.store.delete(_resource_of(obj), metadata.get("namespace"), metadata["name"])
+        return self._person.delete(_resource_of(obj), metadata.get("namespace"), metadata["name"])
 
     def delete_pod(self, namespace: str, name: str) -> Obj:
         """As `kubectl delete pod`, with the pod's own grace period. Raises ApiError 404."""
-        return self.store.delete(PODS, namespace, name)
+        return self._person.delete(PODS, namespace, name)
+
+    def act(self, name: str, /, **params: Any) -> Any:
+        """Does one of the acts (see controllers.acts) by its name: lose_node, evict, suspend and so on.
+
+        Raises ValueError for an act or parameters there are none of, ApiError for what is not there.
+        """
+        return self._acts.do(name, **params)
+
+    @property
+    def acts(self) -> list[str]:
+        """The names of the acts."""
+        return self._acts.names
 
 
 def _resource_of(obj: Obj) -> Resource:

@@ -74,6 +74,18 @@ def pytorchjob(name: str, namespace: str, replicas: Obj, **policy: Any) -> Obj:
     }
 
 
+def training_job(kind: str, name: str, namespace: str, replicas: Obj, **policy: Any) -> Obj:
+    """A job of any of the six kinds; `policy` is its runPolicy."""
+    field = {"XGBoostJob": "xgbReplicaSpecs", "TFJob": "tfReplicaSpecs"}.get(kind)
+    field = field or f"{kind.removesuffix('Job').lower()}ReplicaSpecs"
+    return {
+        "apiVersion": "kubeflow.org/v1",
+        "kind": kind,
+        "metadata": {"name": name, "namespace": namespace},
+        "spec": {"runPolicy": policy, field: replicas},
+    }
+
+
 def seed_experiment(
     namespace: str = "seed-exitcode-138",
     name: str = "tftest",

@@ -26,6 +26,7 @@ class PodGroupController:
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
         self._store, self._clock, self._rng = store, clock, rng
         self._due: set[Key] = set()
+        self._written_at: dict[Key, float] = {}
         self._unsubscribe: Callable[[], None] | None = None
 
     def start(self) -> None:
@@ -42,12 +43,16 @@ class PodGroupController:
         elif resource is PODS:
             group = (metadata.get("labels") or {}).get(GROUP_LABEL)
             if group:
-                self._look_later((metadata["namespace"], group), delays.POD_GROUP_SYNC)
+                self._look_later((metadata["namespace"], group), delays.NOTICE)
+        elif resource is SCHEDULER_PODGROUPS:
+            self._written_at.pop((metadata["namespace"], metadata["name"]), None)
 
     def _look_later(self, key: Key, delay: delays.Range) -> None:
+        """At once, or when the pause after its last write of this group is over."""
         if key not in self._due:
             self._due.add(key)
-            self._clock.call_later(delay.draw(self._rng), self._look, key)
+            pause = self._written_at.get(key, 0.0) + delays.POD_GROUP_PAUSE.draw(self._rng) - self._clock.now()
+            self._clock.call_later(max(delay.draw(self._rng), pause), self._look, key)
 
     def _look(self, key: Key) -> None:
         self._due.discard(key)
@@ -59,6 +64,8 @@ class PodGroupController:
         pods = self._store.list(PODS, namespace, f"{GROUP_LABEL}={name}")
         new = next_status(status, pods, int(group["spec"].get("minMember") or 1))
         if new != status:
+            if status.get("phase"):
+                self._written_at[key] = self._clock.now()
             try:
                 self._store.update(SCHEDULER_PODGROUPS, {**group, "status": dict(sorted(new.items()))}, "status")
             except ApiError:  # gone, or written by somebody else: there will be another look

@@ -19,13 +19,16 @@ class Range:
 # Watch line to the controller's reaction, and one request to the API server.
 NOTICE = Range(0.004, 0.005, 0.012)
 REQUEST = Range(0.008, 0.009, 0.02)
+# The same for an operator that is busy with many other jobs.
+BUSY_QUEUE = Range(0.0, 0.1, 0.9)
+BUSY_REQUEST = Range(0.03, 0.06, 0.3)
 EVENT_WRITE = Range(0.003, 0.005, 0.012)
 
 # Scheduler: length of a cycle beyond its period, and binding a pod after the decision.
 CYCLE_OVERHEAD = Range(0.001, 0.004, 0.04)
 BIND = Range(0.004, 0.012, 0.035)
 
-POD_GROUP_SYNC = Range(0.005, 0.03, 0.3)
+POD_GROUP_PAUSE = Range(0.1, 0.3, 0.85)
 
 # Kubelet, starting a pod.
 FIRST_STATUS = Range(0.010, 0.035, 0.2)

@@ -51,7 +51,7 @@ def annotated_runs(pod: Obj, container: str) -> list[Run]:
 
 @dataclass
 class _Files(MutableMapping[str, str]):
-    """What a container sees of files: its hostPath volumes' are the node's, the rest is its own and forgotten."""
+    """What a container sees of files: its hostPath volumes' are the machine's, the rest is its own and forgotten."""
 
     shared: dict[str, str]
     mounts: dict[str, str]  # mount path -> path on the node
@@ -137,7 +137,8 @@ class Programs:
             for mount in container.get("volumeMounts") or []
             if paths.get(mount.get("name"))
         }
-        return _Files(self._files.setdefault(spec.get("nodeName") or "", {}), mounts)
+        machine = (pod.get("status") or {}).get("hostIP") or spec.get("nodeName") or ""
+        return _Files(self._files.setdefault(machine, {}), mounts)
 
 
 def _replica_key(pod: Obj, container: Obj) -> tuple[str, str, str]:

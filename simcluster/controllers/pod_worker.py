@@ -31,6 +31,7 @@ MAX_BACK_OFF_SECONDS = 300.0
 BACK_OFF_FORGOTTEN_SECONDS = 600.0
 _MAX_MESSAGE = 4096  # what a kubelet keeps of a termination message
 _CLEARS_RESOURCES = 0.4  # how often a finished pod gets one more write, which empties status.resources
+_HANDLER_IN_TIME = 0.5  # how often a process that is killed as it starts has set up its handler
 _NEVER = "1970-01-01T00:00:00Z"
 _NO_WAY_TO_RUN = ("ErrImagePull", "ImagePullBackOff")
 
@@ -169,11 +170,19 @@ class PodWorker:
         ImagePuller(container.shown, self._report, self._later, error, ready).attempt()
 
     def _start_later(self, containers: list[_Container], seconds: float) -> None:
-        timer = self._at(seconds, lambda: self._started(containers, timer))
+        self._begin_start(seconds, self._started, containers)
+
+    def _begin_start(self, seconds: float, fn: Callable[..., None], *args: Any) -> None:
+        """Has the runtime start something: that goes on even when the pod is to be deleted meanwhile."""
+
+        def run() -> None:
+            self._starting.discard(timer)
+            fn(*args)
+
+        timer = self._at(seconds, run)
         self._starting.add(timer)
 
-    def _started(self, containers: list[_Container], timer: Timer) -> None:
-        self._starting.discard(timer)
+    def _started(self, containers: list[_Container]) -> None:
         self._state.pod_ip = self._state.pod_ip or self._kubelet.next_address()
         for container in containers:
             self._run(container)
@@ -310,7 +319,7 @@ class PodWorker:
         else:
             self._write()
             self._announce_start([container])
-            self._later(delays.RESTARTED, self._restarted, container)
+            self._begin_start(delays.RESTARTED.draw(self._kubelet.rng), self._restarted, container)
 
     def _show_back_offs(self) -> None:
         """Whenever the kubelet looks at the pod, what waits for its restart says CrashLoopBackOff from then on."""
@@ -333,7 +342,7 @@ class PodWorker:
         container.waits = 0.0
         self._write()
         self._announce_start([container])
-        self._later(delays.RESTARTED_AFTER_BACK_OFF, self._restarted, container)
+        self._begin_start(delays.RESTARTED_AFTER_BACK_OFF.draw(self._kubelet.rng), self._restarted, container)
 
     def _restarted(self, container: _Container) -> None:
         shown = container.shown
@@ -343,6 +352,8 @@ class PodWorker:
         self._run(container)
         self._write()
         self._report.warn_of_dns()
+        if self._signalled:
+            self._kill_late_starters([container])
 
     # Deleting
 
@@ -373,10 +384,11 @@ class PodWorker:
         self._later(delays.LOST_CONTAINER, self._end_deleted)
 
     def _kill_late_starters(self, containers: Iterable[_Container]) -> None:
-        """What was started during the deletion has set up no signal handler yet when the signal comes."""
+        """What was started during the deletion may have set up no signal handler yet when the signal comes."""
         for container in containers:
             if container.shown.is_running:
-                self._send_sigterm(container, None)
+                has_handler = self._kubelet.rng.random() < _HANDLER_IN_TIME
+                self._send_sigterm(container, container.run.term_code if has_handler else None)
 
     def _send_sigterm(self, container: _Container, code: int | None) -> None:
         rng = self._kubelet.rng

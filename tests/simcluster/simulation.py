@@ -12,19 +12,25 @@ from simcluster.cluster import Cluster
 from simcluster.controllers.kubelet import NodeSpec
 from simcluster.resources import (
     EVENTS,
+    NODES,
     PODS,
-    PYTORCHJOBS,
+    SCHEDULER_PODGROUPS,
     SERVICES,
     TFJOBS,
+    TRAINING_JOBS,
+    VOLCANO_JOBS,
     VOLCANO_PODGROUPS,
     Resource,
 )
+from simcluster.scenarios import SCENARIOS, Play
 
 Obj = dict[str, Any]
 RECORDINGS = Path(__file__).parents[1] / "data" / "recordings"
-JOBS = ("tfjobs.kubeflow.org", "pytorchjobs.kubeflow.org")
+JOBS = tuple(resource.qualified for resource in (*TRAINING_JOBS, VOLCANO_JOBS))
+MAIN_CONTAINERS = ("tensorflow", "pytorch", "mpi", "xgboost", "paddle", "jax")
 PODGROUPS = "podgroups.scheduling.volcano.sh"
-_SEEN = (PODS, EVENTS, SERVICES, TFJOBS, PYTORCHJOBS, VOLCANO_PODGROUPS)
+BOTH_PODGROUPS = (PODGROUPS, SCHEDULER_PODGROUPS.qualified)
+_SEEN = (PODS, EVENTS, SERVICES, NODES, *TRAINING_JOBS, VOLCANO_JOBS, VOLCANO_PODGROUPS, SCHEDULER_PODGROUPS)
 
 
 @dataclass(frozen=True)
@@ -95,8 +101,25 @@ class Simulation:
         ]
 
 
+def played(scenario: str, seed: int, busy: bool = False) -> Simulation:
+    """A scenario from its start to its end."""
+    wanted = SCENARIOS[scenario]
+    simulation = Simulation(seed, wanted.nodes, gang_scheduler=wanted.gang_scheduler, busy=busy)
+    simulation.run(1.0 + seed * 0.37)
+    simulation.lines.clear()
+    play = Play(simulation.cluster, wanted)
+    simulation.run(wanted.seconds)
+    assert play.is_over, f"{scenario}: not every act has come about"
+    assert not play.errors, play.errors
+    return simulation
+
+
 def conditions_of(job: Obj) -> list[str]:
-    return [f"{each['type']}={each['status']}" for each in (job.get("status") or {}).get("conditions") or []]
+    """The conditions in order; of a Volcano Job its phase."""
+    status = job.get("status") or {}
+    if "state" in status:
+        return [status["state"]["phase"]]
+    return [f"{each['type']}={each['status']}" for each in status.get("conditions") or []]
 
 
 def recorded(scenario: str) -> list[Line]:
@@ -144,7 +167,7 @@ def replica_counts(line: Line) -> dict[str, dict[str, int]]:
 
 
 def podgroup_phases(lines: list[Line]) -> list[str]:
-    return collapsed(line.phase for line in lines if line.resource == PODGROUPS)
+    return collapsed(line.phase for line in lines if line.resource in BOTH_PODGROUPS)
 
 
 def pod_lives(lines: list[Line], name: str) -> list[list[Line]]:
@@ -207,17 +230,25 @@ def event_reasons(lines: list[Line]) -> dict[str, set[str]]:
     return found
 
 
+def replica_of(pod: Obj) -> tuple[str, int]:
+    """Type (or a Volcano Job's task) and index; an MPI launcher has no index."""
+    labels, prefix = pod["metadata"]["labels"], "training.kubeflow.org/replica-"
+    if f"{prefix}type" in labels:
+        return labels[f"{prefix}type"], int(labels.get(f"{prefix}index", 0))
+    return labels["volcano.sh/task-spec"], int(labels["volcano.sh/task-index"])
+
+
 def counted(lines: list[Line]) -> dict[tuple[str, int], Obj]:
     """Per replica what the truth counts: pods, in-place restarts, what kubectl shows on the last pod, exit codes."""
     pods: dict[tuple[str, int], dict[str, Obj]] = {}
     for line in lines:
         if line.resource != "pods":
             continue
-        labels = line.object["metadata"]["labels"]
-        prefix = "training.kubeflow.org/replica-"
-        replica = labels[f"{prefix}type"], int(labels[f"{prefix}index"])
+        replica = replica_of(line.object)
         kept = pods.setdefault(replica, {}).setdefault(line.uid, {"restarts": 0, "exits": []})
         for status in (line.object.get("status") or {}).get("containerStatuses") or []:
+            if status["name"] not in MAIN_CONTAINERS:
+                continue
             kept["restarts"] = max(kept["restarts"], status["restartCount"])
             end = status["state"].get("terminated")
             if end and (end.get("containerID"), end["exitCode"]) not in kept["exits"]:

@@ -11,7 +11,7 @@ from simcluster.controllers.delays import CONTROLLER_RETRY_BASE, CONTROLLER_RETR
 from simcluster.controllers.operator.job import Job, Reconciliation
 from simcluster.controllers.operator.kinds import KINDS, JobKind
 from simcluster.controllers.operator.limiter import RateLimiter
-from simcluster.controllers.operator.reconcile import reconcile, seconds_to_deadline, seconds_to_live
+from simcluster.controllers.operator.reconcile import reconcile, seconds_to_live
 from simcluster.controllers.podgroup import VOLCANO
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.errors import ApiError
@@ -25,12 +25,15 @@ _DEPENDENTS = (PODS, SERVICES, VOLCANO_PODGROUPS, SCHEDULER_PODGROUPS)
 
 
 class TrainingOperator:
-    """All kinds of training job on one store. `gang_scheduler`: whose PodGroups, "" for none."""
+    """All kinds of training job on one store."""
 
-    def __init__(self, store: Store, clock: Clock, rng: random.Random, gang_scheduler: str = VOLCANO) -> None:
+    def __init__(
+        self, store: Store, clock: Clock, rng: random.Random, gang_scheduler: str = VOLCANO, busy: bool = False
+    ) -> None:
+        """`gang_scheduler`: whose PodGroups, "" for none. `busy`: many other jobs make each request wait."""
         self._store = store
         self._owned = OwnedIndex()
-        limiter = RateLimiter(clock)
+        limiter = RateLimiter(clock, rng, busy)
         self.controllers = {
             kind.name: JobController(
                 kind, store, clock, rng, gang_scheduler=gang_scheduler, owned=self._owned, limiter=limiter
@@ -121,7 +124,8 @@ class JobController:
 
     def notice(self, namespace: str, name: str) -> None:
         """Something of the job has changed; the controller hears of it some milliseconds later."""
-        self._clock.call_later(NOTICE.draw(self._rng), self._enqueue, (namespace, name))
+        delay = NOTICE.draw(self._rng) + self._limiter.queue()
+        self._clock.call_later(delay, self._enqueue, (namespace, name))
 
     def _enqueue(self, key: Key) -> None:
         self._queue[key] = None
@@ -172,13 +176,14 @@ class JobController:
         self._clock.call_later(wait, self._enqueue, key)
 
     def _plan_wake(self, key: Key, work: Reconciliation) -> None:
-        """Looks at the job again when its deadline or its time to live is over."""
+        """Looks at the job again when its time to live is over. For its deadline the operator sets no timer: that is
+        noticed when something of the job changes."""
         old = self._wakes.pop(key, None)
         if old is not None:
             old.cancel()
-        waits = [left for left in (seconds_to_deadline(work), seconds_to_live(work)) if left is not None and left > 0]
-        if waits:
-            self._wakes[key] = self._clock.call_later(min(waits), self._enqueue, key)
+        left = seconds_to_live(work)
+        if left is not None and left > 0:
+            self._wakes[key] = self._clock.call_later(left, self._enqueue, key)
 
     def _forget(self, key: Key) -> None:
         self._failures.pop(key, None)

@@ -1,0 +1,1 @@
+"""Volcano's own kind of job: its status, its policies, its controller."""
