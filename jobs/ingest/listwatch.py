@@ -52,7 +52,8 @@ class _Follower:
         self._version = version
         self._version_at = endpoint.clock.monotonic()  # when the cluster last told a version
         self._progress = True  # whether a watch has brought a line since the last list
-        self._fruitless = 0  # watches in a row that failed without a line
+        self._fruitless = 0  # watches in a row that were silent to their end
+        self._errors_since: float | None = None  # when the server's errors began, None since it last answered
         self._healthy_for = 0.0  # seconds of watching since the backoff was reset
 
     def run(self) -> Iterator[Message]:
@@ -87,7 +88,7 @@ class _Follower:
                 yield message
                 if isinstance(message, Changed | Bookmark | Skipped):
                     heard = self._progress = True
-                    self._fruitless = 0
+                    self._fruitless, self._errors_since = 0, None
                     last_line = self._clock.monotonic()
         except Failure as failure:
             silent = failure.kind is Kind.STALLED  # how long the connection was dead is not known
@@ -100,7 +101,7 @@ class _Follower:
         self._was_healthy(lasted)
         if not heard and lasted < self._timing.shortest_watch and not self._stop.is_set():
             raise Failure(Kind.CUT, f"The cluster ends the watch of {self._stream.key} at once; it is opened again.")
-        self._fruitless = 0
+        self._fruitless, self._errors_since = 0, None
 
     def _watch_messages(self) -> Iterator[Message]:
         timing = self._timing
@@ -143,12 +144,26 @@ class _Follower:
         """
         if failure.kind is Kind.EXPIRED:
             return "410"
-        if failure.kind in (Kind.STALLED, Kind.SERVER_ERROR) and self._version is not None:
+        if self._version is None:
+            return None
+        if failure.kind is Kind.STALLED:
             self._fruitless += 1
             if self._fruitless >= self._timing.fruitless_resumes:
                 self._fruitless = 0
                 return "nothing comes from this version"
+        if failure.kind is Kind.SERVER_ERROR and self._errors_last_too_long():
+            return "only errors come from this version"
         return None
+
+    def _errors_last_too_long(self) -> bool:
+        """An API server that restarts answers errors for a while; only what lasts may be the version's fault."""
+        now = self._clock.monotonic()
+        if self._errors_since is None:
+            self._errors_since = now
+        if now - self._errors_since < self._timing.errors_before_list:
+            return False
+        self._errors_since = None
+        return True
 
     def _pause_after(self, failure: Failure) -> float:
         """The one failure policy: seconds to wait before the next request."""

@@ -23,7 +23,8 @@ class Timing:
     shortest_watch: float = 1.0  # a watch that ends sooner without a line counts as failed, or it would spin
     slow_retry: float = 60.0  # 401, 403 and not installed: a person has to do something first
     retry_after_max: float = 300.0  # a longer Retry-After is not believed
-    fruitless_resumes: int = 3  # silences or server errors at one version before it is given up for a list
+    fruitless_resumes: int = 3  # silences at one version before it is given up for a list
+    errors_before_list: float = 600.0  # server errors at one version that long: an API server's restart is over by then
     max_line: int = 16 << 20  # etcd holds objects up to 1.5 MB; a line far beyond is no object
     max_page: int = 256 << 20  # 500 objects of half a megabyte
     max_status: int = 64 << 10  # body of an answer that is not 200

@@ -264,10 +264,22 @@ def test_a_version_that_only_silence_comes_from_is_given_up() -> None:
     assert [expired.since for expired in run.said(Expired)] == [5000]
 
 
-def test_a_version_that_the_server_chokes_on_is_given_up() -> None:
-    broken = [Script(exchange("watch-bad-rv").body, status=500) for _ in range(3)]
-    run = Run(*broken, Script(a_list(20)), Script(9.0), resume_rv=5000)
-    assert run.asked[:4] == ["watch 5000"] * 3 + ["list"]
+def test_a_version_that_the_server_chokes_on_for_ten_minutes_is_given_up() -> None:
+    broken = [Script(exchange("watch-bad-rv").body, status=500) for _ in range(60)]
+    run = Run(*broken, resume_rv=5000)
+    tries = run.asked.index("list")
+    assert set(run.asked[:tries]) == {"watch 5000"}
+    assert 570 <= sum(run.pauses[:tries]) <= 660
+    assert run.said(Expired)[0] == Expired(5000, "only errors come from this version")
+
+
+def test_an_api_server_that_restarts_costs_no_version() -> None:
+    """Half a minute of 503, a line, and half a minute of 503 again: the count stays exact."""
+    down = [Script(exchange("watch-bad-rv").body, status=503) for _ in range(6)]
+    run = Run(*down, Script(a_change("a", 60), 9.0), *down, Script(9.0), resume_rv=50)
+    assert run.said(Expired) == []
+    assert "list" not in run.asked
+    assert run.asked[-1] == "watch 60"
 
 
 def test_idle_connections_that_are_cut_every_minute_open_no_gap_and_do_not_slow_down() -> None:
