@@ -79,6 +79,7 @@ class PodFacts(NamedTuple):
     priority_class: str | None = None
     finalizers: tuple[str, ...] = ()
     containers: tuple[ContainerFacts, ...] = ()  # init containers first, each in the spec's order
+    scheduling_gated: bool = False  # PodScheduled=False for reason SchedulingGated
 
 
 class ReplicaSpec(NamedTuple):
@@ -139,6 +140,8 @@ class JobFacts(NamedTuple):
     version: int | None = None  # Volcano Job
     labels: tuple[tuple[str, str], ...] = ()  # bounded, sorted
     has_status: bool = True
+    running: int | None = None  # Volcano Job: status.running
+    min_available: int | None = None  # Volcano Job: status.minAvailable
 
 
 class PodGroupFacts(NamedTuple):

@@ -95,6 +95,8 @@ def volcano_job_facts(kind: JobKind, job: wire.VolcanoJob, metadata: wire.JobMet
         version=status.version,
         labels=_labels(metadata) if metadata.labels else (),
         has_status=job.status is not None,
+        running=status.running,
+        min_available=status.min_available,
     )
 
 

@@ -82,6 +82,7 @@ def pod_facts(pod: wire.Pod, metadata: wire.PodMetadata) -> PodFacts:
         priority_class=word(spec.priority_class_name),
         finalizers=_finalizers(metadata) if metadata.finalizers else (),
         containers=_containers(spec, status),
+        scheduling_gated=scheduled.reason == "SchedulingGated",
     )
 
 

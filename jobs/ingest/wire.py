@@ -233,6 +233,8 @@ class JobStatus(Struct, gc=False, rename="camel"):
     state: VolcanoState | None = None
     retry_count: Int | None = None
     version: Int | None = None
+    running: Int | None = None
+    min_available: Int | None = None
 
 
 class Job(Struct, gc=False):

@@ -2,10 +2,14 @@
 
 from typing import NamedTuple
 
-from django.db.models import F, Window
+import msgspec
+from django.db.models import F, Q, Window
 from django.db.models.functions import RowNumber
 
+from jobs.domain import facts
+from jobs.domain.kinds import PODGROUP_RESOURCES, PODS
 from jobs.models import Job, KubeObject, LogTail, Observation, Restart, Span
+from jobs.store.codec import facts_from
 from jobs.store.pages.jobs import listed
 
 
@@ -71,3 +75,41 @@ def job_object(job_id: int, uid: str) -> KubeObject | None:
 def job_logs(job_id: int, limit: int = 100) -> list[LogTail]:
     """The kept ends of logs, newest first."""
     return list(LogTail.objects.filter(job_id=job_id).order_by("-id")[:limit])
+
+
+def written_resources(job_id: int) -> list[str]:
+    """The resources of which objects of this job are kept, Events apart."""
+    rows = KubeObject.objects.filter(job_id=job_id).exclude(resource="events")
+    return sorted(rows.values_list("resource", flat=True).distinct())
+
+
+def job_writes(job_id: int, resource: str, until: float | None, limit: int) -> tuple[list[facts.Observation], bool]:
+    """The newest writes of one resource that were seen until then, oldest first, and whether there were older ones."""
+    rows = Observation.objects.filter(object__job_id=job_id, object__resource=resource).select_related("object")
+    if until is not None:
+        rows = rows.filter(observed_at__lte=until)
+    found = list(rows.order_by("-id")[: limit + 1])
+    kind = _facts_of(resource)
+    return [_write(row, resource, kind) for row in reversed(found[:limit])], len(found) > limit
+
+
+def neighbouring_writes(job_id: int, at: float) -> tuple[float | None, float | None]:
+    """When the last write before a moment and the first one after it were seen, Events apart."""
+    rows = Observation.objects.filter(object__job_id=job_id).exclude(Q(object__resource="events"))
+    before = rows.filter(observed_at__lt=at).order_by("-observed_at").values_list("observed_at", flat=True).first()
+    after = rows.filter(observed_at__gt=at).order_by("observed_at").values_list("observed_at", flat=True).first()
+    return before, after
+
+
+def _facts_of(resource: str) -> type:
+    if resource == PODS:
+        return facts.PodFacts
+    return facts.PodGroupFacts if resource in PODGROUP_RESOURCES else facts.JobFacts
+
+
+def _write(row: Observation, resource: str, kind: type) -> facts.Observation:
+    values = None if row.verb == facts.VANISHED else facts_from(kind, msgspec.json.decode(row.facts))
+    seen = row.object
+    return facts.Observation(
+        row.verb, resource, seen.namespace, seen.name, seen.uid, row.resource_version, row.observed_at, values
+    )
