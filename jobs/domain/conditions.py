@@ -60,7 +60,8 @@ def fold_job(job: JobState, observation: Observation) -> None:
     job.kind = facts.kind or job.kind
     job.created_at = facts.created_at
     job.present = True
-    job.last_observed_at = job.seen_at = at
+    job.seen_at = at
+    job.last_observed_at = max(at, job.last_observed_at or at)
     _fold_suspension(job, facts, before)
     moments = _Moments(at, observation.verb == LISTED, since)
     changed_at = _fold_state(job, facts, moments)
