@@ -13,7 +13,8 @@ class Write:
     """One ``INSERT … ON CONFLICT`` statement for a model.
 
     ``columns``: attribute names (``job_id``), in the order of the rows. ``key``: the unique columns; ``update``: those
-    to overwrite when the key exists, none means that the old row stays.
+    to overwrite when the key exists, none means that the old row stays. Texts longer than their column are cut:
+    PostgreSQL would refuse the whole batch for a word that some cluster made up.
     """
 
     def __init__(
@@ -26,10 +27,19 @@ class Write:
             changes = ", ".join(f'"{name}" = excluded."{name}"' for name in update)
             text += f" ON CONFLICT ({_names(key)}) DO " + (f"UPDATE SET {changes}" if update else "NOTHING")
         self.text = text
+        fields = {field.attname: field for field in model._meta.concrete_fields}
+        texts = [(n, fields[name]) for n, name in enumerate(columns) if isinstance(fields[name], models.CharField)]
+        self._limits = [(n, field.max_length) for n, field in texts if field.max_length is not None]
 
     def run(self, cursor: CursorWrapper, rows: Sequence[Sequence[Any]]) -> None:
         if rows:
-            cursor.executemany(self.text, rows)
+            cursor.executemany(self.text, [self._fitting(row) for row in rows] if self._limits else rows)
+
+    def _fitting(self, row: Sequence[Any]) -> Sequence[Any]:
+        for position, limit in self._limits:
+            if len(row[position]) > limit:
+                row = (*row[:position], row[position][:limit], *row[position + 1 :])
+        return row
 
 
 def _names(columns: Sequence[str]) -> str:
