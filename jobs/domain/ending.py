@@ -54,6 +54,17 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "job-vanished": ("Gone while nobody watched; it was last seen %(state)s.", ""),
 }
 
+DECIDED_BY_A_POD = (
+    "backoff-zero",
+    "permanent-exit",
+    "exit-before-sidecar",
+    "pod-deleted",
+    "policy-never",
+    "not-recreated",
+    "replica-failed",
+    "max-retry",
+)
+
 
 def ended(job: JobState) -> Said | None:
     """Why the job is over; None while it goes on, and where only its pods were seen."""
@@ -68,6 +79,13 @@ def ended(job: JobState) -> Said | None:
     code = "job-vanished" if job.deleted_at is None else "job-deleted"
     at = job.deleted_at if job.deleted_at is not None else job.vanished[1] if job.vanished else None
     return _said(job, code, at, (), state=job.state)
+
+
+def deciding_pod(job: JobState) -> Incarnation | None:
+    """The pod whose failure ended the job; None where a limit, a deadline or something unseen did."""
+    if job.facts is None or job.state != "Failed" or _failed(job, job.facts).code not in DECIDED_BY_A_POD:
+        return None
+    return _first_failure(job, job.facts)
 
 
 def failures_before_end(job: JobState) -> list[Incarnation]:
@@ -126,8 +144,12 @@ def _failed(job: JobState, facts: JobFacts) -> Said:
     message = _message(facts)
     if condition(facts, "Succeeded"):
         return _said(job, "failed-after-success", job.finished_at, (), message=message or "no reason was seen.")
-    first = next(iter(_of_the_named_type(failures_before_end(job), message)), None)
+    first = _first_failure(job, facts)
     return _by_limit(job, facts, message, first) or _by_pod(job, first) or _by_message(job, message)
+
+
+def _first_failure(job: JobState, facts: JobFacts) -> Incarnation | None:
+    return next(iter(_of_the_named_type(failures_before_end(job), _message(facts))), None)
 
 
 def _by_limit(job: JobState, facts: JobFacts, message: str, first: Incarnation | None) -> Said | None:

@@ -7,7 +7,7 @@ last moment of which something is known.
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from jobs.domain.ending import failures_before_end
+from jobs.domain.ending import deciding_pod
 from jobs.domain.gang import first_cause
 from jobs.domain.phases import phases
 from jobs.domain.replicas import crash_looping, created_after_failed, gang_restarts, restart_policy
@@ -73,7 +73,7 @@ def _first_failure(job: JobState, found: list[Restart]) -> Iterator[Finding]:
     if len(job.replicas) <= 1:
         return
     failed = next((one for one in found if one.cause_code not in ("completed", "gang")), None)
-    ended = next(iter(failures_before_end(job)), None) if job.state == "Failed" else None
+    ended = deciding_pod(job)
     if ended is not None and ended.ended_at is not None and (failed is None or ended.ended_at < failed.at):
         words = {"replica": pod_words(ended), "cause": ended.cause or ""}
         yield finding("first-failure", ended.ended_at, [pod_evidence(ended)], **words)

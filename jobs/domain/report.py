@@ -71,7 +71,8 @@ def job_report(job: JobState, observed_until: float | None = None) -> Json:
 
 def known_until(job: JobState, observed_until: float | None = None) -> float | None:
     """The last moment of which something is known of the job: "now" for its findings and its cost."""
-    if job.present and observed_until is not None:
+    watched = job.present or not all(pod.gone for pod in job.pods.values())
+    if watched and observed_until is not None:
         return max(job.last_observed_at or 0.0, observed_until)
     return job.last_observed_at
 

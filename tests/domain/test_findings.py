@@ -3,6 +3,7 @@
 import pytest
 
 from jobs.domain.findings import ORDER, findings
+from jobs.domain.report import job_report
 from jobs.domain.said import FINDINGS, seconds_words
 from tests.domain.story import BEGIN, Story
 
@@ -60,6 +61,20 @@ def test_the_first_failure_of_a_gang_that_failed() -> None:
         xw0#a
     """)
     assert story.told(10)["first-failure"] == "The first failure was worker 1: exit 1 (permanent)."
+
+
+def test_pods_that_a_deadline_deletes_did_not_fail() -> None:
+    """The operator deletes them, then says Failed: nobody failed first."""
+    story = Story(deadline=20).run("""
+        +J Created=True
+        +w0#a R
+        +w1#a R
+        ~w0#a deleting
+        ~w1#a deleting
+        ~J Failed=True done says="Job job has failed because it was active longer than specified deadline"
+        ~w0#a F term(143,Error)
+    """)
+    assert "first-failure" not in story.told(10)
 
 
 # --- runaway, crash loops
@@ -139,6 +154,14 @@ def test_a_thousand_replicas_with_the_same_trouble_are_one_finding() -> None:
         "image-not-pulled": "The image of 1000 replicas (worker 0, worker 1, worker 2, …) "
         "cannot be pulled (ImagePullBackOff): -."
     }
+
+
+def test_a_pod_that_outlives_its_job() -> None:
+    """The job is deleted, its pod's node is silent: what the cluster's other streams say keeps the clock going."""
+    story = Story().run("+J Created=True\n+w0#a R node=las2\n~w0#a deleting\nxJ")
+    assert job_report(story.jobs["uid-J"])["findings"] == []
+    (found,) = job_report(story.jobs["uid-J"], BEGIN + 7202)["findings"]
+    assert found["sentence"] == "worker 0 has been terminating for 2 h (node las2)."
 
 
 # --- left behind, unexpected
