@@ -199,7 +199,7 @@ class Follower:
             raise self.error
 
 
-def wait_until(condition: Callable[[], object], seconds: float = 15, what: Callable[[], object] | None = None) -> None:
+def wait_until(condition: Callable[[], object], seconds: float = 45, what: Callable[[], object] | None = None) -> None:
     """Fails with ``what()`` if the condition does not come true."""
     deadline = time.monotonic() + seconds
     while not condition():

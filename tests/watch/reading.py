@@ -52,6 +52,11 @@ def without_times(job: dict[str, Any]) -> dict[str, Any]:
     return {name: job[name] for name in names} | {"replicas": replicas, "restarting_condition": spans}
 
 
+def told(cluster: str) -> dict[str, dict[str, Any]]:
+    """What the report says of each job, by UID: the order in which jobs were first seen is a watcher's own, too."""
+    return {job["uid"]: without_times(job) for job in report(cluster)}
+
+
 def stream(key: StreamKey, cluster: str) -> models.Stream:
     return models.Stream.objects.get(
         cluster__name=cluster, resource=key.resource, namespace=key.namespace, selector=key.selector

@@ -8,7 +8,7 @@ import pytest
 
 from jobs import models
 from tests.watch.live import STREAMS, Follower, LiveCluster, wait_until
-from tests.watch.reading import counts, database_url, missed, report, without_times
+from tests.watch.reading import counts, database_url, missed, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -52,6 +52,6 @@ def test_nothing_is_lost_with_a_killed_watcher(cluster: LiveCluster, processes: 
             truth = cluster.freeze()
             for name in ("steady", "killed"):
                 wait_until(lambda name=name: counts(name) == truth, what=lambda name=name: (counts(name), truth))
-            wait_until(lambda: [*map(without_times, report("killed"))] == [*map(without_times, report("steady"))])
+            wait_until(lambda: told("killed") == told("steady"))
     assert missed("killed") == []
     assert models.Lease.objects.get(cluster__name="killed").epoch == KILLS + 1

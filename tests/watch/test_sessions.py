@@ -13,7 +13,7 @@ from jobs.store import leases
 from jobs.store.streams import cluster_named
 from tests.support.database import refusing
 from tests.watch.live import FAST, Follower, LiveCluster, wait_until
-from tests.watch.reading import counts, missed, report, without_times
+from tests.watch.reading import counts, missed, report, told
 
 pytestmark = pytest.mark.django_db(transaction=True)
 
@@ -59,7 +59,7 @@ def test_two_watchers_of_one_cluster_say_the_same(cluster: LiveCluster) -> None:
         cluster.experiment("pt-exitcode-worker")
         wait_until(lambda: cluster.pods() > 12)
         wait_for_the_truth(cluster, "one", "two")
-        wait_until(lambda: [*map(without_times, report("one"))] == [*map(without_times, report("two"))])
+        wait_until(lambda: told("one") == told("two"))
     assert missed("one") == []
     assert missed("two") == []
 
