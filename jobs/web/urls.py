@@ -12,6 +12,7 @@ urlpatterns = [
     path("jobs/rows/", jobs.job_rows, name="rows"),
     path("jobs/<str:uid>/", job.job_page, name="job"),
     path("jobs/<str:uid>/header/", job.job_header, name="job-header"),
+    path("jobs/<str:uid>/kubectl.txt", job.job_kubectl, name="job-kubectl"),
     path("jobs/<str:uid>/tab/<slug:tab>/", job.job_tab, name="job-tab"),
     path("jobs/<str:cluster>/<str:namespace>/<str:kind>/<str:name>/", job.named_job, name="named"),
     path("watchers/", watchers.watchers, name="watchers"),

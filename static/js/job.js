@@ -31,12 +31,14 @@ function rowHover(event) {
   timeline.light(event.type === "mouseover" && row ? row.dataset.pod : null);
 }
 
-function numbers(job) {
+// The numbers and the sentence that explains them change together.
+function numbers(job, words) {
   const text = { true: `${job.at_least ? "≥ " : ""}${job.true}`, kubectl: job.kubectl, hidden: job.hidden };
   for (const [name, value] of Object.entries(text)) {
     const element = page.querySelector(`[data-number=${name}]`);
     if (element && value !== undefined && element.textContent !== String(value)) element.textContent = value;
   }
+  if (words) page.querySelector("[data-story]").textContent = words;
   document.title = document.title.replace(/^(≥ )?\d+/, text.true);
 }
 
@@ -56,7 +58,7 @@ function refreshTables() {
 }
 
 function apply(delta) {
-  if (delta.job) numbers(delta.job);
+  if (delta.job) numbers(delta.job, delta.story?.[document.documentElement.lang]);
   timeline.update(delta);
   buttons();
   refreshTables();

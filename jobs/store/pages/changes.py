@@ -2,9 +2,9 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from django.db.models import Q
+from django.db.models import BooleanField, Case, Count, Q, Value, When
 
 from jobs.domain.count import add_incarnation
 from jobs.domain.state import JobState, Replica, ReplicaKey
@@ -76,3 +76,27 @@ def replicas_of(job_id: int, keys: Iterable[ReplicaKey]) -> tuple[JobState, list
         replica.init_restarts += pod.init_restarts
         replica.sidecar_restarts += pod.sidecar_restarts
     return state, list(state.replicas.values())
+
+
+class RestartSum(NamedTuple):
+    """So many restarts of one replica that ended alike."""
+
+    key: ReplicaKey
+    in_place: bool
+    exit_code: int | None
+    cause_code: str
+    cause: str
+    times: int
+
+
+def restart_sums(job_id: int) -> list[RestartSum]:
+    """The job's restarts that count, summed by replica and end, in the order of the replicas."""
+    in_place = Case(When(number__gt=0, then=Value(True)), default=Value(False), output_field=BooleanField())
+    rows = (
+        Restart.objects.filter(job_id=job_id, counts=True)
+        .annotate(in_place=in_place)
+        .values_list("replica_type", "replica_index", "job_index", "in_place", "exit_code", "cause_code", "cause")
+        .annotate(times=Count("id"))
+        .order_by("replica_type", "replica_index", "job_index")
+    )
+    return [RestartSum((kind, index, job_index), *rest) for kind, index, job_index, *rest in rows]

@@ -56,7 +56,7 @@ def job_events(job_id: int, limit: int = 500) -> list[EventRow]:
 
 
 def job_observations(
-    job_id: int, object_uid: str = "", before: int | None = None, limit: int = 100
+    job_id: int, object_uid: str = "", before: int | None = None, until: float | None = None, limit: int = 100
 ) -> tuple[list[Observation], int | None]:
     """Observations of the job's objects, newest first, and the id where older ones begin (None: there are none)."""
     rows = Observation.objects.filter(object__job_id=job_id).select_related("object")
@@ -64,6 +64,8 @@ def job_observations(
         rows = rows.filter(object__uid=object_uid)
     if before is not None:
         rows = rows.filter(id__lt=before)
+    if until is not None:
+        rows = rows.filter(observed_at__lte=until)
     found = list(rows.order_by("-id")[: limit + 1])
     return found[:limit], found[limit - 1].id if len(found) > limit else None
 

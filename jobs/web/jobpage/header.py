@@ -1,23 +1,29 @@
-"""The header of the job page: the sentence that says what happened, and the facts below it."""
+"""The header of the job page: the sentence that says what happened, findings, and the facts below it."""
 
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from jobs.domain.cost import cost
+from jobs.domain.ending import ended
+from jobs.domain.findings import findings
 from jobs.domain.intervals import restarting, unobserved
 from jobs.domain.report import restart_policy
-from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica, ReplicaKey
-from jobs.domain.totals import Numbers, proven_creations, replica_numbers
+from jobs.domain.said import Evidence, Said, replica_words
+from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
+from jobs.domain.totals import incomplete
 from jobs.models import Job, Restart
+from jobs.store.pages.changes import RestartSum
 from jobs.store.pages.jobs import shown_state
-from jobs.web.formats import chip_text, duration
-from jobs.web.timeline import start_of
+from jobs.web.formats import duration
+from jobs.web.jobpage.story import kubectl_story, story
+from jobs.web.jobpage.words import cause_words, said_words
 
 SHORT = 0.1  # seconds: a Restarting shorter than this no poll will ever see
-CODES_NAMED = 3
+EVIDENCE_LINKED = 3  # observations linked from one finding
 
 
 @dataclass
@@ -32,30 +38,65 @@ class Fact:
 
 
 @dataclass
+class Told:
+    """An ending or a finding in words. ``evidence``: queries of the Facts tab."""
+
+    code: str
+    severity: str
+    sentence: str
+    at: float | None
+    evidence: list[str]
+
+
+@dataclass
 class Header:
     job: Job
     shown: str
     sentence: str
     kubectl_sentence: str
+    ended: Told | None
+    findings: list[Told]
     facts: list[Fact]
     gaps: list[tuple[float | None, float]]
     restarting_since: float | None
     vanished: tuple[float, float] | None
 
 
-def header(row: Job, job: JobState, restarts: Sequence[Restart], now: float, end: float | None) -> Header:
-    """``restarts``: newest first. ``end``: last moment that is known, None while the job is live."""
+def header(
+    row: Job,
+    job: JobState,
+    restarts: Sequence[Restart],
+    sums: Sequence[RestartSum],
+    *,
+    known: float,
+    end: float | None,
+) -> Header:
+    """``restarts``: newest first. ``known``: the last moment of which something is known. ``end``: None while live."""
     counting = [restart for restart in restarts if restart.counts]
+    why = ended(job)
     return Header(
         job=row,
         shown=shown_state(row),
-        sentence=_sentence(row, job, counting),
-        kubectl_sentence=_kubectl_sentence(row),
-        facts=_facts(job, counting, end if end is not None else now),
+        sentence=story(row, job, sums),
+        kubectl_sentence=kubectl_story(row),
+        ended=_told(why, "") if why is not None else None,
+        findings=[_told(one, one.severity) for one in findings(job, known)],
+        facts=_facts(job, counting, end if end is not None else known),
         gaps=_gaps(job),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
+
+
+def _told(said: Said, severity: str) -> Told:
+    links = [evidence_query(one) for one in said.evidence[:EVIDENCE_LINKED]]
+    return Told(said.code, severity, said_words(said), said.at, links)
+
+
+def evidence_query(evidence: Evidence) -> str:
+    """The part of an address that shows one object's observations on the Facts tab, from that moment back."""
+    moment = {} if evidence.at is None else {"at": f"{evidence.at:.6f}"}
+    return urlencode({"tab": "facts", "object": evidence.uid, **moment})
 
 
 def _gaps(job: JobState) -> list[tuple[float | None, float]]:
@@ -69,102 +110,8 @@ def _gaps(job: JobState) -> list[tuple[float | None, float]]:
     return merged
 
 
-def _sentence(row: Job, job: JobState, restarts: Sequence[Restart]) -> str:
-    if row.true_restarts == 0:
-        return _("No restart was seen, but not all of its life was watched.") if row.at_least else _("No restarts.")
-    proven = proven_creations(job)
-    keys = {**job.replicas, **dict.fromkeys(proven)}
-    found = {k: replica_numbers(job, job.replicas.get(k) or Replica(k), proven.get(k, 0)) for k in keys}
-    busy = {key: numbers for key, numbers in found.items() if numbers.true}
-    worst = max(busy, key=lambda key: busy[key].true)
-    if busy[worst].true * 2 > row.true_restarts:
-        return _worst_first(busy, worst, restarts)
-    return ngettext(
-        "%(replicas)d replicas restarted %(count)d time in all%(codes)s.",
-        "%(replicas)d replicas restarted %(count)d times in all%(codes)s.",
-        row.true_restarts,
-    ) % {"replicas": len(busy), "count": row.true_restarts, "codes": _codes(restarts)}
-
-
-def _worst_first(busy: dict[ReplicaKey, Numbers], worst: ReplicaKey, restarts: Sequence[Restart]) -> str:
-    """One replica has most of the restarts: the sentence is about it, and a second one names the rest."""
-    own = [r for r in restarts if (r.replica_type, r.replica_index, r.job_index) == worst]
-    story = _one_replica(worst, busy[worst], own)
-    others = len(busy) - 1
-    if not others:
-        return story
-    rest = sum(numbers.true for numbers in busy.values()) - busy[worst].true
-    more = ngettext("%(others)d other replica restarted", "%(others)d other replicas restarted", others)
-    times = ngettext("%(rest)d time", "%(rest)d times", rest)
-    return f"{story} {more % {'others': others}} {times % {'rest': rest}}."
-
-
-def _one_replica(key: ReplicaKey, numbers: Numbers, restarts: Sequence[Restart]) -> str:
-    words = {"replica": replica_name(key), "count": numbers.true, "codes": _codes(restarts)}
-    if numbers.in_place and numbers.recreations:
-        text = _("%(replica)s was recreated %(recreations)d and restarted in place %(in_place)d times%(codes)s.")
-        return text % {**words, "recreations": numbers.recreations, "in_place": numbers.in_place}
-    if numbers.in_place:
-        text = ngettext(
-            "%(replica)s was restarted in place %(count)d time%(codes)s.",
-            "%(replica)s was restarted in place %(count)d times%(codes)s.",
-            numbers.true,
-        )
-    else:
-        text = ngettext(
-            "%(replica)s has been recreated %(count)d time%(codes)s.",
-            "%(replica)s has been recreated %(count)d times%(codes)s.",
-            numbers.true,
-        )
-    return text % words
-
-
-def _codes(restarts: Sequence[Restart]) -> str:
-    """``, each time after exit code 138``, or the most frequent codes."""
-    counted = Counter(end_name(restart) for restart in restarts)
-    if not counted:
-        return ""
-    if len(counted) == 1:
-        name = next(iter(counted))
-        return (_(", each time after %s") if len(restarts) > 1 else _(", after %s")) % name
-    named = [f"{name} ×{count}" if count > 1 else name for name, count in counted.most_common(CODES_NAMED)]
-    more = len(counted) - len(named)
-    if more:
-        named.append(ngettext("%d other", "%d others", more) % more)
-    return _(" (%s)") % ", ".join(named)
-
-
-def end_name(restart: Restart) -> str:
-    """What ended the run, in two or three words."""
-    if restart.exit_code is None:
-        return restart.cause
-    text = chip_text(restart.exit_code, restart.cause_code == "oom")
-    return _("exit code %s") % text
-
-
-def _kubectl_sentence(row: Job) -> str:
-    if row.true_restarts == 0:
-        if row.kubectl_restarts:
-            return _("What kubectl counts are other containers: no main container restarted.")
-        return ""
-    if row.hidden_restarts == 0:
-        return _("kubectl shows all of it.")
-    if row.hidden_restarts == row.true_restarts:
-        return _("kubectl shows none of it.")
-    return (
-        ngettext("kubectl does not show %d of them.", "kubectl does not show %d of them.", row.hidden_restarts)
-        % row.hidden_restarts
-    )
-
-
-def replica_name(key: ReplicaKey) -> str:
-    """``worker 0``; with the job index before it where there is one."""
-    kind, index, job_index = key
-    return f"{kind} {job_index}/{index}" if job_index else f"{kind} {index}"
-
-
 def _facts(job: JobState, restarts: Sequence[Restart], end: float) -> list[Fact]:
-    found = [_first_cause(job, restarts), _backoff(job), _lost(job, end), _shown(job, end), _queue(job)]
+    found = [_first_cause(job, restarts), _backoff(job), _productive(job, end), _shown(job, end), _queue(job)]
     return [fact for fact in found if fact is not None]
 
 
@@ -173,14 +120,14 @@ def _first_cause(job: JobState, restarts: Sequence[Restart]) -> Fact | None:
     failed = _first_failure(job)
     if known:
         first = min(known, key=lambda restart: restart.at or 0.0)
-        who = replica_name((first.replica_type, first.replica_index, first.job_index))
+        who = replica_words((first.replica_type, first.replica_index, first.job_index))
         if failed is None or failed.ended_at is None or (first.at or 0.0) <= failed.ended_at:
-            return Fact(_("First cause"), f"{who}: {first.cause}", at=first.at)
+            return Fact(_("First cause"), f"{who}: {cause_words(first.cause)}", at=first.at)
     if failed is None:
         return None
     return Fact(
         _("First cause"),
-        f"{replica_name((failed.type, failed.index, failed.job_index))}: {failed.cause}",
+        f"{replica_words((failed.type, failed.index, failed.job_index))}: {cause_words(failed.cause)}",
         at=failed.ended_at,
     )
 
@@ -208,14 +155,16 @@ def _backoff(job: JobState) -> Fact | None:
     return Fact(label, _("counts restarts in place, of all containers"))
 
 
-def _lost(job: JobState, end: float) -> Fact | None:
-    start = start_of(job)
-    lost = sum((h.end if h.end is not None else end) - h.start for h in restarting(job))
-    if not lost or start is None or end <= start:
+def _productive(job: JobState, end: float) -> Fact | None:
+    """Share of the job's life in which no replica waited for a restart; an upper bound where somebody looked away."""
+    paid = cost(job, end)
+    if paid.productive is None or not paid.incomplete:
         return None
-    life = (job.finished_at or job.deleted_at or end) - start
-    text = _("%(lost)s of %(life)s") % {"lost": duration(lost), "life": duration(life)}
-    return Fact(_("Lost to restarts"), text, share=min(1.0, lost / life) if life > 0 else None)
+    lost = _("%(lost)s of %(life)s lost to restarts") % {"lost": duration(paid.incomplete), "life": duration(paid.life)}
+    # Rounded down: 100 % is said by a job that lost nothing.
+    percent = int(paid.productive * 100)
+    text = f"{'≤ ' if incomplete(job) else ''}{percent} %"
+    return Fact(_("Productive"), text, share=paid.productive, note=lost)
 
 
 def _shown(job: JobState, end: float) -> Fact | None:

@@ -9,14 +9,16 @@ from django.utils.translation import gettext as _
 
 from jobs.domain.causes import last_code
 from jobs.domain.codes import documented_class, retried, signal_name
+from jobs.domain.cost import cost
 from jobs.domain.intervals import job_end
 from jobs.domain.report import flags, restart_policy
+from jobs.domain.said import replica_words
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
 from jobs.domain.totals import Numbers, proven_creations, replica_numbers
 from jobs.models import LogTail, Observation, Restart
 from jobs.store.pages.job import EventRow
 from jobs.web.formats import chip_text
-from jobs.web.jobpage.header import replica_name
+from jobs.web.jobpage.words import cause_words, piece
 
 RESTARTS_SHOWN = 200
 PODS_SHOWN = 500
@@ -33,6 +35,7 @@ class RestartRow:
     signal: str
     documented: str
     actual: str
+    cause: str
     in_place: bool
     lived: float | None
     gap: float | None
@@ -61,11 +64,12 @@ def _restart_row(job: JobState, restart: Restart, number: int, spans: list[Span]
     return RestartRow(
         number=number,
         restart=restart,
-        replica=replica_name((restart.replica_type, restart.replica_index, restart.job_index)),
+        replica=replica_words((restart.replica_type, restart.replica_index, restart.job_index)),
         chip=chip_text(code, restart.cause_code == "oom"),
         signal=(signal_name(code) or "") if code is not None else "",
-        documented=documented_class(code) if code is not None and code > 0 else "",
+        documented=piece(documented_class(code)) if code is not None and code > 0 else "",
         actual=_actual(restart),
+        cause=cause_words(restart.cause),
         in_place=restart.number > 0,
         lived=_lived(job.pods.get(restart.pod_uid), restart),
         gap=again - restart.at if again is not None and restart.at is not None else None,
@@ -115,24 +119,27 @@ class ReplicaRow:
     now: str
     node: str
     newest_uid: str
+    waited: float
+    """Seconds between the end of a run and Running of the next, summed."""
 
 
-def replica_rows(job: JobState) -> list[ReplicaRow]:
+def replica_rows(job: JobState, end: float) -> list[ReplicaRow]:
     """One row each, those that restarted most first."""
+    waited = cost(job, end).waited
     proven = proven_creations(job)
     keys = sorted({**job.replicas, **dict.fromkeys(proven)})
-    rows = [_replica_row(job, job.replicas.get(key) or Replica(key), proven.get(key, 0)) for key in keys]
+    rows = [_replica_row(job, job.replicas.get(k) or Replica(k), proven.get(k, 0), waited.get(k, 0.0)) for k in keys]
     return sorted(rows, key=lambda row: -row.numbers.true)
 
 
-def _replica_row(job: JobState, replica: Replica, proven: int) -> ReplicaRow:
+def _replica_row(job: JobState, replica: Replica, proven: int, waited: float) -> ReplicaRow:
     newest = replica.incarnations[-1] if replica.incarnations else None
     ended = next((pod for pod in reversed(replica.incarnations) if pod.ends), None)
     code = last_code(ended) if ended else None
     oom = bool(ended and ended.ends[-1].reason == "OOMKilled")
     return ReplicaRow(
         replica=replica,
-        name=replica_name(replica.key),
+        name=replica_words(replica.key),
         policy=restart_policy(job, replica.key[0]) or "",
         numbers=replica_numbers(job, replica, proven),
         flags=flags(job, replica),
@@ -141,6 +148,7 @@ def _replica_row(job: JobState, replica: Replica, proven: int) -> ReplicaRow:
         now=_now(newest),
         node=newest.node or "" if newest else "",
         newest_uid=newest.uid if newest else "",
+        waited=waited,
     )
 
 
@@ -239,7 +247,7 @@ def log_rows(job: JobState, logs: Sequence[LogTail]) -> list[LogRow]:
                 continue
             rows.append(
                 LogRow(
-                    replica=replica_name((pod.type, pod.index, pod.job_index)),
+                    replica=replica_words((pod.type, pod.index, pod.job_index)),
                     pod=pod.name,
                     ended_at=end.at,
                     chip=chip_text(end.exit_code, end.reason == "OOMKilled"),
@@ -269,6 +277,7 @@ class PodRow:
     replica: str
     chip: str
     code: int | None
+    cause: str
 
 
 def pod_rows(job: JobState) -> tuple[list[PodRow], int]:
@@ -278,5 +287,5 @@ def pod_rows(job: JobState) -> tuple[list[PodRow], int]:
         for pod in job.replicas[key].incarnations:
             code = last_code(pod)
             chip = chip_text(code, pod.ends[-1].reason == "OOMKilled") if pod.ends else ""
-            rows.append(PodRow(pod, replica_name(key), chip, code))
+            rows.append(PodRow(pod, replica_words(key), chip, code, cause_words(pod.cause)))
     return rows[:PODS_SHOWN], max(0, len(rows) - PODS_SHOWN)

@@ -7,15 +7,20 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from django.conf import settings
 from django.db import close_old_connections
+from django.utils import translation
 
+from jobs.domain.state import JobState
 from jobs.models import Job
 from jobs.store.pages import changes as store
 from jobs.store.pages.jobs import CodeCount, list_codes
 from jobs.store.pages.watchers import live_clusters
 from jobs.web import timeline
+from jobs.web.jobpage.story import kubectl_story, story
 
 JOBS_TOLD = 200  # jobs in one message of a list; beyond that it says "many"
+STORY_RESTARTS = 5000  # restarts that are summed for each message; beyond, the page asks for its header at leisure
 ROWS_TOLD = 60  # rows of one table in one message of a job; beyond that the page loads the timeline anew
 
 T = TypeVar("T")
@@ -101,4 +106,17 @@ def read_delta(job_id: int, since: int) -> Json | None:
         job, replicas = store.replicas_of(job_id, timeline.touched(changes))
     except (store.TooMuchError, Job.DoesNotExist):
         return None
-    return timeline.delta(changes, job, replicas, time.time())
+    found = timeline.delta(changes, job, replicas, time.time())
+    if changes.restarts and changes.job.true_restarts <= STORY_RESTARTS:
+        found["story"] = told(changes.job, job)
+    return found
+
+
+def told(row: Job, job: JobState) -> dict[str, str]:
+    """The header's sentence by language: a stream is shared by pages of all of them."""
+    sums = store.restart_sums(row.id)
+    result = {}
+    for language, _name in settings.LANGUAGES:
+        with translation.override(language):
+            result[language] = f"{story(row, job, sums)} {kubectl_story(row)}".strip()
+    return result

@@ -1,19 +1,22 @@
 """The page of one job, its tabs and its header as fragments."""
 
+import re
 import time
+from datetime import UTC, datetime
 from typing import Any
 
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, StreamingHttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.http import urlencode
 from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
+from jobs.domain.report import known_until
 from jobs.domain.state import JobState
 from jobs.models import Job, Restart
 from jobs.store.load import load_state
-from jobs.store.pages.changes import last_sequence
+from jobs.store.pages.changes import last_sequence, restart_sums
 from jobs.store.pages.job import (
     job_by_uid,
     job_events,
@@ -22,15 +25,20 @@ from jobs.store.pages.job import (
     job_observations,
     job_restarts,
     jobs_of_name,
+    neighbouring_writes,
 )
 from jobs.web.context import frame
 from jobs.web.errors import error_page
-from jobs.web.jobpage import tabs
+from jobs.web.formats import utc
+from jobs.web.jobpage import kubectl, tabs
 from jobs.web.jobpage.header import header
 from jobs.web.rows import job_url
-from jobs.web.timeline import end_of
+from jobs.web.timeline import end_of, start_of
 
-TABS = ("restarts", "replicas", "phases", "podgroup", "events", "logs", "facts")
+TABS = ("restarts", "replicas", "phases", "podgroup", "events", "kubectl", "logs", "facts")
+
+
+MOMENT = 0.000_01  # seconds
 
 
 @require_safe
@@ -63,6 +71,34 @@ def job_header(request: HttpRequest, uid: str) -> HttpResponse:
     """The header, as a fragment."""
     row = job_by_uid(uid, request.GET.get("cluster", ""))
     return _unknown(request) if row is None else render(request, "jobs/_header.html", _Parts(row).header())
+
+
+@require_safe
+def job_kubectl(request: HttpRequest, uid: str) -> HttpResponse | StreamingHttpResponse:
+    """The kubectl tables up to ``until``, as a text file."""
+    row = job_by_uid(uid, request.GET.get("cluster", ""))
+    if row is None:
+        return _unknown(request)
+    name = re.sub(r"[^A-Za-z0-9.-]", "_", row.name)[:100]
+    return StreamingHttpResponse(
+        kubectl.as_file(row, _moment(request, "until")),
+        content_type="text/plain; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{name}-kubectl.txt"'},
+    )
+
+
+def _moment(request: HttpRequest, name: str) -> float | None:
+    """A moment in the query, in epoch seconds or as a UTC time; None where there is none that can be read."""
+    text = request.GET.get(name, "").strip()[:40]
+    try:
+        found = float(text)
+    except ValueError:
+        try:
+            moment = datetime.fromisoformat(text.removesuffix(" UTC"))
+        except ValueError:
+            return None
+        found = (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
+    return found if utc(found) is not None else None
 
 
 def _unknown(request: HttpRequest) -> HttpResponse:
@@ -110,12 +146,17 @@ class _Parts:
             "header_url": reverse("jobs:job-header", args=[self.row.uid]),
             "events_url": reverse("jobs:job-events", args=[self.row.uid]),
             "timeline_url": reverse("jobs:api-timeline", args=[self.row.uid]),
+            "kubectl_url": reverse("jobs:job-kubectl", args=[self.row.uid]),
             "report_url": reverse("jobs:api-job", args=[self.row.uid]),
         }
         return {"job": self.row, "live": self.end is None} | {n: f"{a}?{cluster}" for n, a in addresses.items()}
 
     def header(self) -> dict[str, Any]:
-        return self.base() | {"header": header(self.row, self.job, self.restarts, self.now, self.end)}
+        known = known_until(self.job, self.row.cluster.observed_until)
+        known = known if known is not None else self.now
+        sums = restart_sums(self.row.id)
+        shown = header(self.row, self.job, self.restarts, sums, known=known, end=self.end)
+        return self.base() | {"header": shown}
 
     def tab(self, request: HttpRequest, tab: str) -> dict[str, Any]:
         """Only the open tab's rows are worked out; the others' numbers come along."""
@@ -124,28 +165,48 @@ class _Parts:
             rows = tabs.restart_rows(self.job, self.restarts, self.until)
             context |= {"rows": rows, "older": max(0, sum(r.counts for r in self.restarts) - len(rows))}
         elif tab == "replicas":
-            context["rows"] = tabs.replica_rows(self.job)
+            context["rows"] = tabs.replica_rows(self.job, self.until)
         elif tab == "phases":
             context["rows"] = tabs.phase_rows(self.job, self.until)
         elif tab == "podgroup":
             context |= {"rows": tabs.podgroup_rows(self.job, self.until), "podgroup": self.job.podgroup}
         elif tab == "events":
             context["rows"] = tabs.event_rows(job_events(self.row.id))
+        elif tab == "kubectl":
+            context |= self._kubectl(request)
         elif tab == "logs":
             context["rows"] = tabs.log_rows(self.job, job_logs(self.row.id))
         else:
             context |= self._facts(request)
         return context
 
+    def _kubectl(self, request: HttpRequest) -> dict[str, Any]:
+        first, last = start_of(self.job) or 0.0, self.row.last_observed_at or self.now
+        until = _moment(request, "until")
+        shown = last if until is None else min(max(until, first), last)
+        before, after = neighbouring_writes(self.row.id, shown)
+        return {
+            "tables_shown": kubectl.tables(self.row, None if until is None else shown),
+            "until": shown,
+            "chosen": until is not None,
+            "first": first,
+            "last": last,
+            "before": before,
+            "after": after if until is not None else None,
+        }
+
     def _facts(self, request: HttpRequest) -> dict[str, Any]:
         uid = request.GET.get("object", "")[:64]
         before = request.GET.get("before", "")
         start = int(before) if before.isascii() and before.isdigit() and len(before) < 19 else None
-        rows, older = job_observations(self.row.id, uid, start)
+        at = _moment(request, "at")
+        # The clock has more digits than an address: the observation that is meant must not fall behind it.
+        rows, older = job_observations(self.row.id, uid, start, None if at is None else at + MOMENT)
         return {
             "rows": tabs.fact_rows(rows),
             "object": job_object(self.row.id, uid) if uid else None,
             "object_uid": uid,
+            "at": at,
             "older": older,
         }
 
@@ -156,6 +217,7 @@ class _Parts:
             "phases": (_("Phases"), len(tabs.phase_rows(self.job, self.now))),
             "podgroup": ("PodGroup", len(self.job.spans.get("podgroup", ()))),
             "events": (_("Events"), None),
+            "kubectl": ("kubectl", None),
             "logs": (_("Logs"), None),
             "facts": (_("Facts"), None),
         }
