@@ -146,7 +146,7 @@ def test_the_image_health_check_passes_against_web(stack: Stack) -> None:
 
 def test_workers_take_their_queues_and_beat_sends(stack: Stack) -> None:
     worker, watcher, beat = stack.start("worker"), stack.start("worker-watch"), stack.start("beat")
-    client = Celery(broker=stack.redis_url)
+    client = Celery(broker=stack.redis_url, set_as_current=False)  # or it would be the app of later tests
 
     def queues() -> set[str]:
         replies = client.control.inspect(timeout=1).active_queues() or {}
