@@ -100,6 +100,15 @@ class Job(models.Model):
     restarting_since = Time(null=True)  # not null: Restarting now
     podgroup_phase = models.CharField(max_length=20, default="", blank=True)
     replicas = models.IntegerField(default=0)
+    # the end that failed the job, null and "" where no single end did
+    fail_at = Time(null=True)
+    fail_code = models.IntegerField(null=True)
+    fail_cause = models.CharField(max_length=20, default="", blank=True)
+    fail_reason = models.CharField(max_length=120, default="", blank=True)
+    fail_pod_uid = models.CharField(max_length=64, default="", blank=True)
+    fail_node = models.CharField(max_length=253, default="", blank=True)
+    fail_image = models.CharField(max_length=500, default="", blank=True)
+    search = models.TextField(default="{}")  # JSON, field -> values by which it is found (jobs.domain.marks)
     record = models.TextField()
     seq = models.BigIntegerField()
 

@@ -1,8 +1,10 @@
 """A job's sums, kept up to date replica by replica: what an event costs does not grow with the job."""
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from jobs.domain.creations import proven_creations
+from jobs.domain.marks import Marks, all_marks, note_changes
 from jobs.domain.state import RESTARTING_LANE, JobState, Replica, ReplicaKey
 from jobs.domain.summary import last_restart, open_wait
 from jobs.domain.totals import Numbers, add, incomplete, replica_numbers
@@ -17,18 +19,22 @@ class Rollup:
     waits: dict[ReplicaKey, float] = field(default_factory=dict)
     restarts: dict[ReplicaKey, float] = field(default_factory=dict)  # the last restart of each replica
     last_restart_at: float | None = None
+    marks: Marks = field(default_factory=Marks)
+    marks_changed: bool = True  # since `written`
+    written: tuple[Any, tuple[Any, ...]] | None = None  # the store's own: columns, and what they were made from
 
 
 def roll_up(job: JobState) -> Rollup:
     """Bring the job's sums up to date with what ``changes`` names; call it before the changes are taken away."""
     rollup = job.rollup
     if rollup is None or job.changes.every_replica:
-        rollup = job.rollup = Rollup()
+        rollup = job.rollup = Rollup(marks=all_marks(job))
         proven = proven_creations(job)
         keys = {**job.replicas, **dict.fromkeys(proven)}
     else:
         keys = dict.fromkeys(job.changes.replicas)
         proven = proven_creations(job) if keys and incomplete(job) else {}
+        rollup.marks_changed |= note_changes(job, rollup.marks)
     for key in keys:
         _roll_replica(job, rollup, key, proven.get(key, 0))
     rollup.total.at_least = incomplete(job)

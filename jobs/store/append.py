@@ -11,7 +11,8 @@ from django.db.models import Max
 from jobs import models
 from jobs.domain.causes import UNSEEN, in_place_cause, last_code
 from jobs.domain.intervals import wait_start
-from jobs.domain.rollup import restarting_since, roll_up
+from jobs.domain.marks import Failure, end_reason, failure, search_values, spec_read
+from jobs.domain.rollup import Rollup, restarting_since, roll_up
 from jobs.domain.state import PODGROUP_LANE, Changes, Incarnation, InPlace, JobState, Span
 from jobs.store import leases
 from jobs.store.codec import facts_text, incarnation_text, job_text
@@ -43,6 +44,14 @@ JOB_VALUES = [
     "restarting_since",
     "podgroup_phase",
     "replicas",
+    "fail_at",
+    "fail_code",
+    "fail_cause",
+    "fail_reason",
+    "fail_pod_uid",
+    "fail_node",
+    "fail_image",
+    "search",
     "record",
     "seq",
 ]
@@ -204,9 +213,28 @@ def _job_row(cluster_id: int, job_id: int, job: JobState, seq: int) -> tuple[Any
         restarting_since(job, rollup),
         _podgroup_phase(job),
         len(job.replicas),
+        *_found_by(job, rollup),
         job_text(job),
         seq,
     )
+
+
+def _found_by(job: JobState, rollup: Rollup) -> tuple[Any, ...]:
+    """The columns ``fail_*`` and ``search``, worked out anew only where something in them may be different."""
+    spec = spec_read(job)
+    if rollup.marks_changed or job.state == "Failed" or rollup.written is None or rollup.written[0] != spec:
+        failed = failure(job)
+        text = msgspec.json.encode(search_values(job, rollup.marks, failed)).decode()
+        rollup.written = (spec, (*_failure_columns(failed), text))
+        rollup.marks_changed = False
+    return rollup.written[1]
+
+
+def _failure_columns(failed: Failure | None) -> tuple[Any, ...]:
+    if failed is None:
+        return (None, None, "", "", "", "", "")
+    pod = failed.pod
+    return (failed.at, failed.code, failed.cause_code, failed.reason, pod.uid, pod.node or "", pod.image or "")
 
 
 def _podgroup_phase(job: JobState) -> str:
@@ -221,7 +249,6 @@ def _incarnation_row(job_id: int, pod: Incarnation, seq: int) -> tuple[Any, ...]
 
 
 def _recreation_row(job_id: int, pod: Incarnation, successor: Incarnation, seq: int) -> tuple[Any, ...]:
-    reason = (pod.ends[-1].reason if pod.ends else None) or pod.status_reason or ""
     return (
         job_id,
         pod.uid,
@@ -233,7 +260,7 @@ def _recreation_row(job_id: int, pod: Incarnation, successor: Incarnation, seq: 
         pod.index,
         pod.job_index,
         last_code(pod),
-        reason,
+        end_reason(pod),
         pod.cause_code or "unknown",
         pod.cause or UNSEEN,
         pod.node or "",
