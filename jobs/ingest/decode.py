@@ -19,14 +19,15 @@ from jobs.ingest.values import WORD_LIMIT, bounded, resource_version, word
 
 BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
+UID_LIMIT: Final = 64  # a UUID has 36 characters; two that differ behind a cut would be taken for one
 _CHANGES: Final = frozenset((ADDED, MODIFIED, DELETED))
 
 
 class DecodeError(Exception):
     """A line or object that cannot be used.
 
-    ``reason``: "not JSON", "too deep", "wrong type: <path>", "no metadata", "no name", "no uid", "no resourceVersion",
-    "unreadable resourceVersion", "unknown event type", "unknown resource" or "no received_at".
+    ``reason``: "not JSON", "too deep", "wrong type: <path>", "no metadata", "no name", "no uid", "uid too long",
+    "no resourceVersion", "unreadable resourceVersion", "unknown event type", "unknown resource" or "no received_at".
     """
 
     def __init__(self, reason: str) -> None:
@@ -233,6 +234,8 @@ def _identify(family: _Family, decoded: Any) -> tuple[ObjectMeta, Facts]:
         raise DecodeError("no metadata")
     if not metadata.uid:
         raise DecodeError("no uid")
+    if len(metadata.uid) > UID_LIMIT:
+        raise DecodeError("uid too long")
     if not metadata.name:
         raise DecodeError("no name")
     version = _version(metadata.resource_version)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from jobs.domain.facts import ContainerFacts, PodFacts, Terminated
 from jobs.ingest import wire
-from jobs.ingest.values import TERMINATION_LIMIT, bounded, epoch, index, truth, word
+from jobs.ingest.values import END_OF_TIME, TERMINATION_LIMIT, bounded, epoch, index, truth, word
 
 FINALIZER_LIMIT = 16
 CONTAINER_LIMIT = 64
@@ -35,7 +35,8 @@ def owner_of(metadata: wire.Metadata) -> wire.OwnerReference:
 def deletion_at(metadata: wire.Metadata) -> float | None:
     """When deletion was asked for: the deletionTimestamp lies ahead by the grace period."""
     stamp = epoch(metadata.deletion_timestamp)
-    return None if stamp is None else stamp - (metadata.deletion_grace_period_seconds or 0)
+    asked = None if stamp is None else stamp - (metadata.deletion_grace_period_seconds or 0)
+    return asked if asked is not None and 0 < asked < END_OF_TIME else None
 
 
 def pod_facts(pod: wire.Pod, metadata: wire.PodMetadata) -> PodFacts:

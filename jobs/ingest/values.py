@@ -6,6 +6,7 @@ from sys import intern
 
 WORD_LIMIT = 256  # characters; a name, reason or image longer than that is cut
 MESSAGE_LIMIT = 1024
+END_OF_TIME = 253402300800.0  # the year 10000, which no RFC 3339 text can name
 TERMINATION_LIMIT = 4096  # what the kubelet itself lets through
 MAX_RESOURCE_VERSION = 2**63 - 1  # what a database column holds
 
@@ -26,7 +27,7 @@ def _epoch(text: str) -> float | None:
     if parsed.tzinfo is None:
         return None
     seconds = parsed.timestamp()
-    return seconds if seconds > 0 else None
+    return seconds if 0 < seconds < END_OF_TIME else None
 
 
 def word(text: str | None) -> str | None:

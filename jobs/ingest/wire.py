@@ -11,7 +11,8 @@ from msgspec import UNSET, Struct, UnsetType, field
 
 from jobs.domain.kinds import JobKind
 
-Int = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
+Int = Annotated[int, msgspec.Meta(ge=-(2**31), le=2**31 - 1)]  # what Kubernetes calls int32
+Long = Annotated[int, msgspec.Meta(ge=-(2**53), le=2**53)]
 
 # Struct options: gc=False because these trees hold no cycles; "camel" because that is how Kubernetes writes names.
 
@@ -33,7 +34,7 @@ class Metadata(Struct, gc=False, rename="camel"):
     resource_version: str | None = None
     creation_timestamp: str | None = None
     deletion_timestamp: str | None = None
-    deletion_grace_period_seconds: Int | None = None
+    deletion_grace_period_seconds: Long | None = None
     owner_references: list[OwnerReference | None] | None = None
 
 
@@ -143,7 +144,7 @@ class Pod(Struct, gc=False, rename="camel"):
 
 
 class JobMetadata(Metadata, gc=False, rename="camel"):
-    generation: Int | None = None
+    generation: Long | None = None
     labels: dict[str, str | None] | None = None
 
 
@@ -179,7 +180,7 @@ class SchedulingPolicy(Struct, gc=False, rename="camel"):
 class RunPolicy(Struct, gc=False, rename="camel"):
     suspend: bool | None = None
     backoff_limit: Int | None = None
-    active_deadline_seconds: Int | None = None
+    active_deadline_seconds: Long | None = None
     ttl_seconds_after_finished: Int | None = None
     clean_pod_policy: str | None = None
     scheduling_policy: SchedulingPolicy | None = None

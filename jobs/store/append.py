@@ -24,6 +24,8 @@ APPEND_LOCK = (
     0x52455354  # PostgreSQL advisory lock: ids and sequence numbers commit in the order in which they are taken
 )
 
+MOST = 2**31 - 1  # what an integer column holds; a pod alone may claim as many restarts
+
 JOB_KEY = ("cluster_id", "uid")
 JOB_VALUES = [
     "api_group",
@@ -201,9 +203,9 @@ def _job_row(cluster_id: int, job_id: int, job: JobState, seq: int) -> tuple[Any
         job.name,
         job.state,
         job.present,
-        numbers.true,
-        numbers.kubectl,
-        numbers.hidden,
+        min(numbers.true, MOST),
+        min(numbers.kubectl, MOST),
+        min(numbers.hidden, MOST),
         numbers.at_least,
         job.created_at,
         job.finished_at,

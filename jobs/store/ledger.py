@@ -25,6 +25,7 @@ WAITING_LIMIT = 10_000  # jobs and PodGroups that Events and PodGroups wait for
 WAITING_EACH = 100  # how many wait for one of them
 
 KIND_NAMES = frozenset(kind.kind for kind in KINDS)
+UID_LIMIT = models.Job._meta.get_field("uid").max_length or 0
 EVENT_KINDS = KIND_NAMES | {"PodGroup"}
 ObjectKey = tuple[str, str]  # resource, uid
 
@@ -292,6 +293,8 @@ def _home(observation: Observation) -> tuple[str | None, str]:
         api_version = facts.job_api_version if isinstance(facts, PodFacts) else None
         known = kind_of(api_version, facts.job_kind) if api_version else facts.job_kind in KIND_NAMES
         what = "pod" if isinstance(facts, PodFacts) else "PodGroup"
+        if known and len(facts.job_uid or "") > UID_LIMIT:
+            return None, f"{what} of an owner with too long a UID"
         return (facts.job_uid if known else None), f"{what} of another kind of owner"
     return None, "vanished before it was known"
 
