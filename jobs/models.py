@@ -144,6 +144,7 @@ class Incarnation(models.Model):
         constraints = [models.UniqueConstraint(fields=["job", "uid"], name="incarnation_uid")]
         indexes = [
             models.Index(fields=["job", "seq"], name="incarnation_job_seq"),
+            models.Index(fields=["job", "replica_type", "replica_index", "job_index"], name="incarnation_replica"),
             models.Index(fields=["uid"], name="incarnation_pod"),
         ]
 
