@@ -5,7 +5,7 @@ after a pod of a given name, the n-th of that name, has come to be in a phase.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from simcluster import manifests, scenario_manifests
@@ -45,13 +45,15 @@ class Act:
 
 @dataclass(frozen=True)
 class Scenario:
-    """`first` is applied at the start, in order. `seconds`: how long it takes until everything has happened."""
+    """`first` is applied at the start, in order. `seconds`: how long it takes until everything has happened.
+    `busy`: it was recorded while the operator had many other jobs to look after."""
 
     first: Callable[[], list[Obj]]
     seconds: float
     acts: tuple[Act, ...] = ()
     nodes: tuple[NodeSpec, ...] = ONE_NODE
     gang_scheduler: str = VOLCANO
+    busy: bool = False
 
 
 class Play:
@@ -182,7 +184,7 @@ SCENARIOS: dict[str, Scenario] = {
     "evict-onfailure": _evicted("OnFailure"),
     "delete-pod-exitcode": Scenario(
         lambda: [lasting_pytorchjob("delete-pod-exitcode")],
-        70,
+        62,
         (
             Act(
                 "delete_pod",
@@ -275,7 +277,7 @@ SCENARIOS: dict[str, Scenario] = {
     "preempted": Scenario(
         lambda: [
             _made.priority_class("low", 100),
-            _made.priority_class("high", 1000),
+            _made.priority_class("high", 10000),
             _made.prioritised_pytorchjob("low", 60, "low"),
         ],
         110,
@@ -299,3 +301,27 @@ SCENARIOS: dict[str, Scenario] = {
         COSCHEDULING,
     ),
 }
+
+_RECORDED_BUSY = (
+    "tf-normal",
+    "pt-normal",
+    "tf-onfailure-one-worker",
+    "pt-onfailure-one-worker",
+    "tf-ps-fails",
+    "pt-exitcode-master",
+    "pt-exitcode-worker",
+    *(name for name in SCENARIOS if name.startswith("exit-sweep-")),
+    "oom-killed",
+    "delete-pod-exitcode",
+    "name-reuse",
+    "suspend-resume",
+    "active-deadline",
+    "xgboost-exitcode",
+    "gang-waits",
+    "sidecar-fails",
+    "sidecar-restarts",
+    "bad-image",
+    "bad-command",
+    "mixed-codes",
+)
+SCENARIOS |= {name: replace(SCENARIOS[name], busy=True) for name in _RECORDED_BUSY}

@@ -31,6 +31,7 @@ MAX_BACK_OFF_SECONDS = 300.0
 BACK_OFF_FORGOTTEN_SECONDS = 600.0
 _MAX_MESSAGE = 4096  # what a kubelet keeps of a termination message
 _CLEARS_RESOURCES = 0.4  # how often a finished pod gets one more write, which empties status.resources
+_MERGED = 0.1  # how often a write around an init container is left to the next one
 _HANDLER_IN_TIME = 0.5  # how often a process that is killed as it starts has set up its handler
 _NEVER = "1970-01-01T00:00:00Z"
 _NO_WAY_TO_RUN = ("ErrImagePull", "ImagePullBackOff")
@@ -133,7 +134,8 @@ class PodWorker:
 
     def _sandbox_ready(self) -> None:
         self._state.sandbox_ready = True
-        self._write()
+        if not self._init or self._kubelet.rng.random() >= _MERGED:
+            self._write()
         self._report.warn_of_dns()
         if self._init:
             self._start_init(0)
@@ -263,11 +265,13 @@ class PodWorker:
         if container.shown.exit_code != 0:
             self._after_failure(container)
             return
-        self._write()
-        if index + 1 < len(self._init):
-            self._start_init(index + 1)
-        else:
+        is_last = index + 1 == len(self._init)
+        if not is_last or self._kubelet.rng.random() >= _MERGED:
+            self._write()
+        if is_last:
             self._start_main(delays.INIT_TO_MAIN)
+        else:
+            self._start_init(index + 1)
 
     def _note_end(self, container: _Container, code: int, killed: bool = False) -> None:
         shown, run = container.shown, container.run

@@ -60,9 +60,11 @@ def container_status(container: ContainerState, init: bool = False) -> Obj:
     if container.container_id:
         shown["containerID"] = f"containerd://{container.container_id}"
     shown["started"] = container.is_running
-    if container.container_id and container.spec.get("resources"):
-        shown["allocatedResources"] = as_list(requests(container.spec))
-        shown["resources"] = container.spec["resources"]
+    if container.container_id:
+        wanted = as_list(requests(container.spec))
+        if wanted:
+            shown["allocatedResources"] = wanted
+        shown["resources"] = container.spec.get("resources") or {}
     shown["volumeMounts"] = token_mount(container.spec)
     return shown
 

@@ -49,7 +49,7 @@ class _Observed:
 
 
 class EventRecorder:
-    """Events of one source. `burst` None: no limit (Volcano's scheduler has none that was seen)."""
+    """Events of one source. `by_reason`: the limit goes by source, object and reason, as in Volcano's components."""
 
     def __init__(
         self,
@@ -59,14 +59,14 @@ class EventRecorder:
         component: str,
         *,
         host: str = "",
-        burst: int | None = DEFAULT_BURST,
+        by_reason: bool = False,
     ) -> None:
         self._store = store
         self._clock = clock
         self._rng = rng
         self._source = {"component": component, "host": host} if host else {"component": component}
         self._host = host
-        self._burst = burst
+        self._by_reason = by_reason
         self._buckets: dict[tuple[str, ...], _Bucket] = {}
         self._similar: dict[tuple[str, ...], _Similar] = {}
         self._observed: dict[tuple[str, ...], _Observed] = {}
@@ -161,12 +161,11 @@ class EventRecorder:
         return {**event, "metadata": metadata, "firstTimestamp": before.first, "count": before.count}, True
 
     def _let_through(self, event: Obj) -> bool:
-        if self._burst is None:
-            return True
         now = self._clock.now()
-        bucket = self._buckets.pop(_about(event), None) or _Bucket(self._burst, now)
-        _remember(self._buckets, _about(event), bucket)
-        bucket.tokens = min(self._burst, bucket.tokens + (now - bucket.at) / REFILL_SECONDS)
+        key = (*_about(event), event["reason"]) if self._by_reason else _about(event)
+        bucket = self._buckets.pop(key, None) or _Bucket(DEFAULT_BURST, now)
+        _remember(self._buckets, key, bucket)
+        bucket.tokens = min(DEFAULT_BURST, bucket.tokens + (now - bucket.at) / REFILL_SECONDS)
         bucket.at = now
         if bucket.tokens < 1:
             return False

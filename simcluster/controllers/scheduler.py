@@ -48,7 +48,7 @@ class _Choice:
 class VolcanoScheduler:
     def __init__(self, store: Store, clock: Clock, rng: random.Random, period: float = PERIOD_SECONDS) -> None:
         self._store, self._clock, self._rng, self._period = store, clock, rng, period
-        self._recorder = EventRecorder(store, clock, rng, VOLCANO, burst=None)
+        self._recorder = EventRecorder(store, clock, rng, VOLCANO, by_reason=True)
         self._capacity = Capacity(store)
         self._pods: dict[Key, dict[str, Obj]] = {}  # group -> pod name -> pod
         self._waiting: dict[Key, None] = {}  # groups to look at in the next cycle, in order

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,9 +102,10 @@ class Simulation:
         ]
 
 
-def played(scenario: str, seed: int, busy: bool = False) -> Simulation:
-    """A scenario from its start to its end."""
+def played(scenario: str, seed: int, busy: bool | None = None) -> Simulation:
+    """A scenario from its start to its end, with an operator as busy as it was when it was recorded."""
     wanted = SCENARIOS[scenario]
+    busy = wanted.busy if busy is None else busy
     simulation = Simulation(seed, wanted.nodes, gang_scheduler=wanted.gang_scheduler, busy=busy)
     simulation.run(1.0 + seed * 0.37)
     simulation.lines.clear()
@@ -138,6 +140,26 @@ def truth(scenario: str) -> Obj:
     """What the audit log says of the scenario's only job."""
     (job,) = json.loads((RECORDINGS / scenario / "truth.json").read_text())["jobs"]
     return dict(job)
+
+
+# Values that differ from run to run, and what stands for them.
+VOLATILE = {
+    r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}": "UID",
+    r"\d{4}-\d\d-\d\dT[\d:]+Z": "TIME",
+    r"containerd://[0-9a-f]{64}": "CONTAINER",
+    r"kube-api-access-[a-z0-9]{5}": "VOLUME",
+    r"10\.244\.\d+\.\d+": "ADDRESS",
+    r'"resourceVersion": "\d+"': '"resourceVersion": "VERSION"',
+    r"\.[0-9a-f]{16}\"": '.STAMP"',
+}
+
+
+def comparable(obj: Obj) -> Obj:
+    """The object without what differs from run to run."""
+    text = json.dumps(obj, sort_keys=True)
+    for pattern, stand_in in VOLATILE.items():
+        text = re.sub(pattern, stand_in, text)
+    return dict(json.loads(text))
 
 
 def collapsed(values: Iterable[Any]) -> list[Any]:
@@ -239,14 +261,17 @@ def replica_of(pod: Obj) -> tuple[str, int]:
 
 
 def counted(lines: list[Line]) -> dict[tuple[str, int], Obj]:
-    """Per replica what the truth counts: pods, in-place restarts, what kubectl shows on the last pod, exit codes."""
+    """Per replica what the truth counts: pods, in-place restarts of the main container, what kubectl shows on the
+    last pod, exit codes."""
     pods: dict[tuple[str, int], dict[str, Obj]] = {}
     for line in lines:
         if line.resource != "pods":
             continue
-        replica = replica_of(line.object)
-        kept = pods.setdefault(replica, {}).setdefault(line.uid, {"restarts": 0, "exits": []})
-        for status in (line.object.get("status") or {}).get("containerStatuses") or []:
+        lives = pods.setdefault(replica_of(line.object), {})
+        kept = lives.setdefault(line.uid, {"restarts": 0, "shown": 0, "exits": []})
+        statuses = (line.object.get("status") or {}).get("containerStatuses") or []
+        kept["shown"] = max(kept["shown"], sum(status["restartCount"] for status in statuses))
+        for status in statuses:
             if status["name"] not in MAIN_CONTAINERS:
                 continue
             kept["restarts"] = max(kept["restarts"], status["restartCount"])
@@ -258,7 +283,7 @@ def counted(lines: list[Line]) -> dict[tuple[str, int], Obj]:
             "incarnations": len(lives),
             "recreations": len(lives) - 1,
             "in_place_restarts": sum(each["restarts"] for each in lives.values()),
-            "kubectl_restarts": list(lives.values())[-1]["restarts"],
+            "kubectl_restarts": list(lives.values())[-1]["shown"],
             "exits": [code for each in lives.values() for _, code in each["exits"]],
         }
         for replica, lives in pods.items()

@@ -125,11 +125,12 @@ def test_the_limit_is_per_object() -> None:
     assert [event for event in world.events() if event["involvedObject"]["name"] == "other"]
 
 
-def test_without_a_limit_nothing_is_dropped() -> None:
-    world = World(burst=None)
-    for _ in range(60):
-        world.tell("again")
-    assert [event["count"] for event in world.events()] == [60]
+def test_volcanos_limit_goes_by_reason() -> None:
+    world = World(by_reason=True)
+    for _ in range(30):
+        world.tell("again", "Unschedulable")
+    world.tell("ready", "Scheduled")
+    assert {event["reason"]: event["count"] for event in world.events()} == {"Unschedulable": 25, "Scheduled": 1}
 
 
 @pytest.mark.parametrize(("after", "left"), [(3590, 1), (3700, 0)])
@@ -154,7 +155,7 @@ def test_events_about_a_vanished_namespace_are_dropped() -> None:
 
 def test_what_was_said_long_ago_is_forgotten() -> None:
     """Only so many messages are remembered: a repetition of an older one is a new Event."""
-    world = World(burst=None)
+    world = World(by_reason=True)
     world.tell("old", reason="Old")
     for index in range(4096):
         world.recorder.event(world.job, "Normal", f"Reason{index}", "new")

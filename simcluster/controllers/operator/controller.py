@@ -124,8 +124,7 @@ class JobController:
 
     def notice(self, namespace: str, name: str) -> None:
         """Something of the job has changed; the controller hears of it some milliseconds later."""
-        delay = NOTICE.draw(self._rng) + self._limiter.queue()
-        self._clock.call_later(delay, self._enqueue, (namespace, name))
+        self._clock.call_later(NOTICE.draw(self._rng), self._enqueue, (namespace, name))
 
     def _enqueue(self, key: Key) -> None:
         self._queue[key] = None
@@ -133,6 +132,18 @@ class JobController:
 
     def _work_on(self) -> None:
         if self._busy or self._stopped or not self._queue:
+            return
+        pause = self._limiter.queue()
+        if pause:
+            self._busy = True
+            self._clock.call_later(pause, self._take)
+        else:
+            self._take()
+
+    def _take(self) -> None:
+        """Begins with the job that has waited longest; what has happened to it meanwhile is seen in one go."""
+        self._busy = False
+        if self._stopped or not self._queue:
             return
         key = next(iter(self._queue))
         del self._queue[key]

@@ -32,18 +32,13 @@ def set_cluster_spec(job: Job, template: Obj, replica_type: str, index: int) -> 
 
 
 def _environment(job: Job, replica_type: str, index: int) -> dict[str, str]:
+    """Without a master nobody has a rank: the processes find each other by themselves."""
     found = {"PYTHONUNBUFFERED": "1"}
-    rank = index
+    processes = str(job.spec.get("nprocPerNode") or "auto")
     if job.has_master:
         port, address = str(job.port("Master")), job.replica_name("Master", 0)
+        rank = str(index + 1 if replica_type == "Worker" else index)
+        world = job.total_replicas * (int(processes) if processes.isdigit() else 1)
         found |= {"MASTER_PORT": port, "PET_MASTER_PORT": port, "MASTER_ADDR": address, "PET_MASTER_ADDR": address}
-        rank = index + 1 if replica_type == "Worker" else index
-    processes = str(job.spec.get("nprocPerNode") or "auto")
-    world = job.total_replicas * (int(processes) if processes.isdigit() else 1)
-    return found | {
-        "WORLD_SIZE": str(world),
-        "RANK": str(rank),
-        "PET_NODE_RANK": str(rank),
-        "PET_NPROC_PER_NODE": processes,
-        "PET_NNODES": str(job.total_replicas),
-    }
+        found |= {"WORLD_SIZE": str(world), "RANK": rank, "PET_NODE_RANK": rank}
+    return found | {"PET_NPROC_PER_NODE": processes, "PET_NNODES": str(job.total_replicas)}

@@ -48,7 +48,7 @@ _RETRY_SECONDS = 0.2
 class VolcanoJobController:
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
         self._store, self._clock, self._rng = store, clock, rng
-        self._recorder = EventRecorder(store, clock, rng, "vc-controller-manager", burst=None)
+        self._recorder = EventRecorder(store, clock, rng, "vc-controller-manager", by_reason=True)
         self._pods: dict[str, dict[str, Obj]] = {}  # job UID -> pod UID -> pod
         self._due: dict[Key, list[Happening]] = {}
         self._busy: set[Key] = set()
