@@ -247,6 +247,12 @@ def test_a_flapping_podgroup_is_one_row(restarts: int) -> None:
     assert story.told(500)["podgroup-flaps"] == "The PodGroup flapped 50 times (mostly Running)."
 
 
+def test_a_podgroup_whose_numbers_change_stays_in_one_phase() -> None:
+    story = Story().run("+J Created=True\n+PG Inqueue\n~PG Running running=1\n~PG running=2\n~PG running=3")
+    rows = phases(story.jobs["uid-J"].spans[PODGROUP_LANE])
+    assert [(row.value, row.end is None) for row in rows] == [("Inqueue", False), ("Running", True)]
+
+
 @pytest.mark.parametrize("kind", KUBEFLOW)
 def test_a_new_pod_under_policy_never(kind: str) -> None:
     """Row 30: it counts, and it is unexpected."""

@@ -218,6 +218,14 @@ def test_taken_along_with_the_gang() -> None:
     assert story.told(30)["gang-restarted"] == "The whole gang was restarted once; first cause: main 0, exit 3."
 
 
+def test_the_next_gang_restart_has_a_first_cause_of_its_own() -> None:
+    """Main 0 fails; soon after all came back, main 1 does."""
+    story = gang("~n0#a F term(3,Error)\n~n1#a deleting\nxn0#a\nxn1#a\n+n0#b R\n+n1#b R")
+    story.run("~n1#b F term(4,Error)\n~n0#b deleting\nxn0#b\nxn1#b\n+n0#c R\n+n1#c R")
+    firsts = [[pod["first_cause_uid"] for pod in story.replica(replica)["pods"]] for replica in ("n0", "n1")]
+    assert firsts == [[None, "uid-n1#b", None], ["uid-n0#a", None, None]]
+
+
 def test_the_first_that_is_deleted_is_the_first_cause_where_none_failed() -> None:
     """A person deletes one pod, the controller the others: their 143 is not their own failure."""
     story = gang("~n1#a deleting\n~n0#a deleting\n~n2#a deleting\n~n0#a F term(143,Error)\n~n1#a F term(143,Error)")

@@ -50,6 +50,18 @@ def test_waits_that_overlap_are_the_gangs_once() -> None:
     assert cost.productive == pytest.approx(0.9)
 
 
+def test_the_order_of_replicas_does_not_matter() -> None:
+    """Worker 1 waited first, worker 0 later and for longer."""
+    story = Story().run("+J Created=True Running=True\n+w0#a R\n+w1#a R")
+    for replica, start, end in (("w1", 20, 30), ("w0", 40, 60)):
+        story.run(f"@{start}\n~{replica}#a F term(138,Error)\nx{replica}#a\n+{replica}#b Pe\n@{end}\n~{replica}#b R")
+    cost = story.cost(100)
+    assert (cost.incomplete, cost.replica_seconds) == (30, 30)
+    overlapping = Story().run("+J Created=True\n+w0#a R\n+w1#a R\n@20\n~w1#a F term(138,Error)")
+    overlapping.run("@40\n~w0#a F term(138,Error)\nxw0#a\nxw1#a\n+w0#b Pe\n+w1#b Pe\n@50\n~w0#b R\n~w1#b R")
+    assert overlapping.cost(100).incomplete == 31
+
+
 def test_a_wait_in_place_costs_too_and_an_open_one_until_now() -> None:
     story = Story(policy="OnFailure").run("""
         +J Created=True Running=True

@@ -148,6 +148,14 @@ def test_a_failure_of_which_no_pod_tells(says: str, code: str, sentence: str) ->
     assert Story().run(f"+J Created=True\n~J Failed=True {says}").ended() == (code, sentence)
 
 
+def test_pods_that_fail_after_the_verdict_are_not_its_cause() -> None:
+    """The operator failed the job for a reason of its own; its pods went half a minute later."""
+    story = Story("TFJob").run(
+        '+J Created=True\n+w0#a R\n~J Failed=True says="no such queue"\n@30\n~w0#a deleting\nxw0#a'
+    )
+    assert story.ended() == ("failed", "Failed: no such queue")
+
+
 def test_maxretry_of_a_volcano_job() -> None:
     story = Story("Job", policies={"main": "Never"}, backoff_limit=2).run("""
         +J phase=Running

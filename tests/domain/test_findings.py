@@ -167,6 +167,12 @@ def test_a_pod_that_outlives_its_job() -> None:
 # --- left behind, unexpected
 
 
+def test_the_same_trouble_twice_in_one_replica_is_not_two_replicas() -> None:
+    story = Story(workers=1).run("+J Created=True Running=True")
+    story.run("\n".join(f"+w0#{a} R\n~w0#{a} S term(0,Completed)\n~w0#{a} deleting\nxw0#{a}" for a in "abc"))
+    assert story.told(20) == {"completed-run-again": "worker 0 had completed and was run again."}
+
+
 def test_a_pod_created_after_the_job_had_failed() -> None:
     """A stale cache: it counts, it is flagged, and the verdict stays with the pod that failed."""
     story = Story().run("""
