@@ -23,6 +23,7 @@ from simcluster.errors import bad_request
 from simcluster.gc import GarbageCollector
 from simcluster.manifests import EXPERIMENTS
 from simcluster.resources import PODS, Resource, by_kind
+from simcluster.scenarios import SCENARIOS, Play, play
 from simcluster.store import Store
 
 Obj = dict[str, Any]
@@ -60,22 +61,15 @@ class Cluster:
         self.store = store or Store(clock, _rng(seed, "store"))
         for namespace in namespaces:
             self.store.ensure_namespace(namespace)
+        self.gang_scheduler = gang_scheduler
+        self._seed = seed
         self._person = self.store.acting_as(actors.PERSON)
         self.programs = Programs(rules)
         self.logs = Logs(clock)
         self._gc = GarbageCollector(self.store, clock, _rng(seed, "gc"))
-        self.kubelets = {
-            node.name: Kubelet(
-                self.store.acting_as(actors.kubelet(node.name)),
-                clock,
-                _rng(seed, f"kubelet {node.name}"),
-                node=node,
-                programs=self.programs,
-                logs=self.logs,
-                subnet=16 * index,
-            )
-            for index, node in enumerate(nodes)
-        }
+        self.kubelets: dict[str, Kubelet] = {}
+        for node in nodes:
+            self._new_kubelet(node)
         schedulers = (
             VolcanoScheduler(self.store.acting_as(actors.controller("vc-scheduler")), clock, _rng(seed, "volcano")),
             DefaultScheduler(
@@ -117,12 +111,34 @@ class Cluster:
             ),
         )
         self._parts: tuple[Part, ...] = (*schedulers, *self.kubelets.values(), operator, volcano_jobs, *mishaps)
+        self._plays: list[Play] = []
         self._acts = Acts(self, self._person)
         for part in self._parts:
             part.start()
 
+    def _new_kubelet(self, node: NodeSpec) -> Kubelet:
+        kubelet = self.kubelets[node.name] = Kubelet(
+            self.store.acting_as(actors.kubelet(node.name)),
+            self.clock,
+            _rng(self._seed, f"kubelet {node.name}"),
+            node=node,
+            programs=self.programs,
+            logs=self.logs,
+            subnet=16 * len(self.kubelets),
+        )
+        return kubelet
+
+    def add_node(self, node: NodeSpec) -> None:
+        """Another node, with its kubelet; nothing if there is one of its name."""
+        if node.name not in self.kubelets:
+            kubelet = self._new_kubelet(node)
+            self._parts = (*self._parts, kubelet)
+            kubelet.start()
+
     def stop(self) -> None:
         """Ends the controllers; the store stays as it is."""
+        for started in self._plays:
+            started.stop()
         for part in reversed(self._parts):
             part.stop()
         self._gc.close()
@@ -139,10 +155,22 @@ class Cluster:
         return self._person.create(resource, {**body, "metadata": {**metadata, "annotations": applied}})
 
     def run(self, experiment: str) -> Obj:
-        """Starts an experiment of `manifests.EXPERIMENTS` by name. Raises ValueError for another name."""
-        if experiment not in EXPERIMENTS:
-            raise ValueError(f"there is no experiment {experiment!r}; there are {', '.join(sorted(EXPERIMENTS))}")
-        return self.apply(EXPERIMENTS[experiment]())
+        """Starts an experiment of `manifests.EXPERIMENTS` by name, or plays a scenario of `scenarios.SCENARIOS`.
+
+        Returns what was applied (last). Raises ValueError for another name, ApiError.
+        """
+        if experiment in EXPERIMENTS:
+            return self.apply(EXPERIMENTS[experiment]())
+        if experiment not in SCENARIOS:
+            known = ", ".join(sorted({*EXPERIMENTS, *SCENARIOS}))
+            raise ValueError(f"there is no experiment {experiment!r}; there are {known}")
+        return self.play(experiment).applied[-1]
+
+    def play(self, scenario: str) -> Play:
+        """Starts a scenario by name, with its acts. Raises ValueError, ApiError."""
+        started = play(self, scenario)
+        self._plays.append(started)
+        return started
 
     def delete(self, obj: Obj) -> Obj:
         """Deletes an object as `kubectl delete` does. Raises ApiError 404."""

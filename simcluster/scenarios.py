@@ -6,15 +6,17 @@ after a pod of a given name, the n-th of that name, has come to be in a phase.
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from simcluster import manifests, scenario_manifests
-from simcluster.cluster import Cluster
 from simcluster.controllers.kubelet import NodeSpec
 from simcluster.controllers.podgroup import COSCHEDULING, VOLCANO
 from simcluster.errors import ApiError
 from simcluster.manifests import lasting_pytorchjob
 from simcluster.resources import PODS, Resource
+
+if TYPE_CHECKING:
+    from simcluster.cluster import Cluster
 
 Obj = dict[str, Any]
 
@@ -59,7 +61,7 @@ class Scenario:
 class Play:
     """A scenario on a cluster, from now on. Its acts come in order, each once its moment has come."""
 
-    def __init__(self, cluster: Cluster, scenario: Scenario) -> None:
+    def __init__(self, cluster: "Cluster", scenario: Scenario) -> None:
         """Applies the manifests. Raises ApiError."""
         self._cluster, self._scenario = cluster, scenario
         self._uids: dict[str, list[str]] = {}
@@ -68,8 +70,7 @@ class Play:
         self._is_due = False
         self.errors: list[str] = []
         self._unsubscribe = cluster.store.subscribe(self._on_change)
-        for manifest in scenario.first():
-            cluster.apply(manifest)
+        self.applied = [cluster.apply(manifest) for manifest in scenario.first()]
         self._look()
 
     @property
@@ -118,11 +119,19 @@ class Play:
             self._unsubscribe()
 
 
-def play(cluster: Cluster, name: str) -> Play:
-    """Starts a scenario by name. Raises ValueError for another name, ApiError."""
+def play(cluster: "Cluster", name: str) -> Play:
+    """Starts a scenario by name, on nodes that are added if the cluster has none of their names.
+
+    Raises ValueError for another name or a cluster that schedules gangs otherwise, ApiError.
+    """
     if name not in SCENARIOS:
         raise ValueError(f"there is no scenario {name!r}; there are {', '.join(sorted(SCENARIOS))}")
-    return Play(cluster, SCENARIOS[name])
+    scenario = SCENARIOS[name]
+    if cluster.gang_scheduler != scenario.gang_scheduler:
+        raise ValueError(f"scenario {name} needs {scenario.gang_scheduler} as gang scheduler")
+    for node in scenario.nodes:
+        cluster.add_node(node)
+    return Play(cluster, scenario)
 
 
 def _job(kind: str, namespace: str, name: str) -> Obj:

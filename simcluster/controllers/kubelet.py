@@ -28,6 +28,7 @@ class NodeSpec:
     memory: str = "24684092Ki"
     allocatable_memory: str = "24581692Ki"
     pods: str = "200"
+    storage: str = ""  # ephemeral-storage; the recorded nodes report none
 
 
 class Kubelet:
@@ -169,6 +170,8 @@ class Kubelet:
 def node_object(node: NodeSpec, now: str) -> Obj:
     """A Node as the recorded kubelet registered it."""
     pages = {"hugepages-1Gi": "0", "hugepages-2Mi": "0"}
+    if node.storage:
+        pages = {"ephemeral-storage": node.storage, **pages}
     calm = {
         "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
         "DiskPressure": ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
