@@ -208,8 +208,6 @@ def merged(found: Iterable[Finding]) -> list[Finding]:
 def _together(found: list[Finding]) -> Finding:
     oldest = sorted(found, key=lambda one: one.at if one.at is not None else 0.0)
     names = list(dict.fromkeys(str(one.params["replica"]) for one in oldest))
-    if len(names) == 1:
-        return oldest[-1]
     text = ", ".join(names[:NAMED]) + (", …" if len(names) > NAMED else "")
     evidence = [observation for one in oldest for observation in one.evidence][:SHOWN]
     first = oldest[0]
