@@ -44,6 +44,15 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
         terminalreporter.write_line(f"Browser tests skipped, {chromium.MISSING}: {names}", yellow=True)
 
 
+@pytest.fixture(autouse=True)
+def forget_the_index() -> Iterator[None]:
+    """The list's index follows a database by its sequence numbers, and the next test's begins with the same ones."""
+    yield
+    index = sys.modules.get("jobs.store.pages.index")
+    if index is not None:
+        index.forget()
+
+
 class Processes:
     """Starts programs for one test and kills their whole process groups at its end."""
 

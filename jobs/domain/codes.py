@@ -5,6 +5,7 @@ import signal
 PERMANENT = frozenset({1, 2, 126, 127, 128, 139})
 RETRYABLE = frozenset({130, 137, 143})
 USER_DEFINED = 138
+CLASSES = ("permanent", "retryable", "user-defined", "undefined")  # of the user guide
 FIRST_RETRIED = 128  # the operator's only test
 
 

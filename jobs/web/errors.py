@@ -8,6 +8,10 @@ class BadRequestError(Exception):
     """The request cannot be understood; the text is a sentence for whoever sent it."""
 
 
+class BadFilterError(BadRequestError):
+    """A word of a filter cannot be understood."""
+
+
 def api_error(status: int, code: str, message: str) -> JsonResponse:
     """``{"error": {"code", "message"}}``."""
     return JsonResponse({"error": {"code": code, "message": message}}, status=status)
