@@ -60,4 +60,11 @@ def script_messages() -> dict[str, str]:
         "created at {time}": _("created at {time}"),
         "ran {duration}": _("ran {duration}"),
         "ended with {code}": _("ended with {code}"),
+        "restarts": _("restarts"),
+        "{n} restarts": _("{n} restarts"),
+        "pods": _("pods"),
+        "exit codes": _("exit codes"),
+        "replicas": _("replicas"),
+        "times": _("times"),
+        "a press zooms in": _("a press zooms in"),
     }

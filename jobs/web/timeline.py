@@ -1,20 +1,25 @@
-"""The timeline of a job as the browser takes it: one shape for the first answer and for each later delta.
+"""The timeline of a job as the browser takes it: one shape for the first answer, for rows and for each later delta.
 
 Times are epoch seconds. Every item has a key of its own (a pod's UID, a span's lane and number, …), so that the browser
-merges what it is told again without harm.
+merges what it is told again without harm; ``seq`` says which of two tellings is the newer one.
 """
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any
 
 from jobs import models
 from jobs.domain.intervals import unobserved
-from jobs.domain.state import Incarnation, JobState, Replica, ReplicaKey, Span
-from jobs.domain.totals import proven_creations, replica_numbers
+from jobs.domain.state import JobState, Replica, ReplicaKey, Span
+from jobs.domain.totals import incomplete, proven_creations, replica_numbers
 from jobs.models import Job, Restart
-from jobs.store.codec import incarnation_from
-from jobs.store.pages.changes import JobChanges
+from jobs.store.pages import timeline as store
+from jobs.store.pages.changes import JobChanges, proven
 from jobs.store.pages.jobs import shown_state
+from jobs.store.pages.timeline import Bar, RestartTime
+from jobs.web.detail import GAP, Heap, begin, thinned, thinned_marks
 
 Json = dict[str, Any]
 
@@ -23,37 +28,174 @@ STALE_AFTER = 20.0
 AFTERGLOW = 0.04  # share of a finished job's life that is shown after its end
 
 
-def full(row: Job, job: JobState, restarts: Iterable[Restart], seq: int, now: float) -> Json:
-    """Everything the timeline draws. ``seq``: the append up to which this is known, read before the rows."""
-    proven = proven_creations(job)
-    keys = sorted({**job.replicas, **dict.fromkeys(proven)}, key=_order)
-    replicas = [job.replicas.get(key) or Replica(key) for key in keys]
+WHOLE = 1500  # pods up to which all are told at once
+FIRST_ROWS = 60  # replicas told at once of a larger job: those that are in sight at first
+BUCKETS = 240  # of a job's life, in which its restarts are counted
+STRIP_ROWS = 24  # parts of a type's replicas, whose restarts are counted apart
+SPANS = 5000  # phases of one lane up to which all are told
+ORDERS = ("index", "worst")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the browser asks for. ``pixel``: seconds that one covers, 0 for every detail. ``rows``: None for the first
+    answer."""
+
+    pixel: float = 0.0
+    order: str = "index"
+    rows: tuple[ReplicaKey, ...] | None = None
+
+
+def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
+    """The first answer: everything of a job of up to WHOLE pods; of a larger one all replicas' numbers, where in time
+    and among the replicas its restarts lie, and the first rows. Raises ``Job.DoesNotExist``.
+
+    ``seq``: the append up to which this is known, read before the rows.
+    """
+    job = store.job_alone(row.id)
+    sizes = store.replica_keys(row.id)
+    times = store.restart_times(row.id)
+    trues = _trues(times, proven(row.id, job))
+    keys = sorted({**sizes, **dict.fromkeys(trues)}, key=_order)
+    whole = sum(sizes.values()) <= WHOLE
+    shown = keys if wanted.order == "index" else sorted(keys, key=lambda key: -trues.get(key, 0))
+    at_least = incomplete(job)
+    start, end = start_of(job), end_of(row, job, now)
     return {
         "uid": row.uid,
         "seq": seq,
         "now": now,
-        "start": start_of(job),
-        "end": end_of(row, job, now),
+        "start": start,
+        "end": end,
         "job": header(row, job),
-        "spans": [_span(span) for lane in job.spans.values() for span in lane],
-        "restarts": [_restart(restart) for restart in restarts],
-        "unobserved": [{"start": start, "end": end} for start, end in unobserved(job)],
-        "replicas": [_replica(job, replica, proven.get(replica.key, 0)) for replica in replicas],
-        "pods": [_pod(pod) for replica in replicas for pod in replica.incarnations],
+        "spans": _spans(job, wanted.pixel),
+        "unobserved": [{"start": a, "end": b} for a, b in unobserved(job)],
+        "replicas": [_replica(key, trues.get(key, 0), at_least=at_least) for key in keys],
+        "whole": whole,
+        "heat": heat(times, keys, start, end if end is not None else now),
+        "bands": [] if whole else bands(times, row.finished_at or row.deleted_at),
+        **rows(row, job, None if whole else shown[:FIRST_ROWS], 0.0 if whole else wanted.pixel),
     }
+
+
+def rows(row: Job, job: JobState, keys: Collection[ReplicaKey] | None, pixel: float) -> Json:
+    """The bars of some replicas, or of all (None). ``pixel`` > 0: what is narrower than so many seconds is in heaps."""
+    found = store.bars(row.id, keys)
+    marks = store.restarts_of(row.id, None if keys is None else [bar.uid for one in found.values() for bar in one])
+    pods: list[Bar] = []
+    heaps: list[Json] = []
+    for key, bars in found.items():
+        kept, piled = thinned(bars, pixel) if pixel else (bars, [])
+        pods.extend(kept)
+        heaps.extend(_heap(key, heap) for heap in piled)
+    if pixel:
+        shown = {bar.uid: bar.key for bar in pods}
+        in_place, piled = thinned_marks((m for m in marks if m.pod_uid in shown and m.number), pixel)
+        heaps.extend(_heap(shown[heap.first], heap) for heap in piled)
+        marks = [*in_place, *(m for m in marks if m.pod_uid in shown and not m.number)]
+    return {
+        "rows": [replica_key(key) for key in (keys if keys is not None else found)],
+        "pixel": pixel,
+        "pods": [_pod(bar) for bar in pods],
+        "restarts": [_restart(mark) for mark in marks],
+        "heaps": heaps,
+    }
+
+
+def some_rows(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
+    """The rows that the browser asks for by their keys. Raises ``Job.DoesNotExist``."""
+    job = store.job_alone(row.id)
+    return {"seq": seq, "now": now, **rows(row, job, wanted.rows or (), wanted.pixel)}
+
+
+def _trues(times: Iterable[RestartTime], creations: Mapping[ReplicaKey, int]) -> dict[ReplicaKey, int]:
+    """True restarts by replica; where something was missed, what Events prove raises them (jobs.domain.totals)."""
+    recreations: dict[ReplicaKey, int] = {}
+    in_place: dict[ReplicaKey, int] = {}
+    for one in times:
+        counted = in_place if one.in_place else recreations
+        counted[one.key] = counted.get(one.key, 0) + 1
+    for key, number in creations.items():
+        recreations[key] = max(recreations.get(key, 0), number - 1)
+    return {key: recreations.get(key, 0) + in_place.get(key, 0) for key in {**recreations, **in_place}}
+
+
+def heat(times: Iterable[RestartTime], keys: Iterable[ReplicaKey], start: float | None, end: float) -> Json:
+    """Restarts counted by replica type, part of the type's replicas and part of the job's life.
+
+    ``{"start", "step" (seconds), "types": {type: {"rows": n, "of": replicas, "cells": [[row, bucket, restarts]]}}}``:
+    the n-th row holds the n-th part of the type's replicas, in their order.
+    """
+    start = start if start is not None else end - 1
+    step = max((end - start) / BUCKETS, 0.001)
+    places: dict[ReplicaKey, tuple[str, int]] = {}
+    parts: dict[str, tuple[int, int]] = {}
+    for kind, group in groupby(keys, key=lambda key: key[0]):
+        those = list(group)
+        parts[kind] = min(STRIP_ROWS, len(those)), len(those)
+        places |= {key: (kind, n * parts[kind][0] // len(those)) for n, key in enumerate(those)}
+    counted = Counter(
+        (places[one.key], int((one.at - start) / step)) for one in times if one.at is not None and one.key in places
+    )
+    cells: dict[str, list[list[int]]] = {kind: [] for kind in parts}
+    for ((kind, line), bucket), count in counted.items():
+        cells[kind].append([line, max(0, bucket), count])
+    types = {kind: {"rows": n, "of": of, "cells": cells[kind]} for kind, (n, of) in parts.items()}
+    return {"start": start, "step": step, "types": types}
+
+
+def bands(times: Iterable[RestartTime], over: float | None) -> list[Json]:
+    """When at least one replica waited for its next run: [{start, end}], end None while one waits."""
+    found: list[Json] = []
+    last = float("-inf")
+    for at, until in sorted(
+        (one.at, one.until if one.until is not None else over) for one in times if one.at is not None
+    ):
+        if at <= last:
+            found[-1]["end"] = None if until is None or found[-1]["end"] is None else max(found[-1]["end"], until)
+        else:
+            found.append({"start": at, "end": until})
+        last = max(last, until if until is not None else float("inf"))
+    return found
+
+
+def _spans(job: JobState, pixel: float) -> list[Json]:
+    """The job's lanes. Of a lane with very many phases those that would share a pixel are one, with their number."""
+    found: list[Json] = []
+    for lane in job.spans.values():
+        if pixel and len(lane) > SPANS:
+            found.extend(_piled(lane, pixel))
+        else:
+            found.extend(map(_span, lane))
+    return found
+
+
+def _piled(lane: Iterable[Span], pixel: float) -> list[Json]:
+    found: list[Json] = []
+    for span in lane:
+        last = found[-1] if found else None
+        start, end = span.start, span.end
+        near = last is not None and last["end"] is not None and start is not None and end is not None
+        if last is not None and near and last["value"] == span.value and (end or 0.0) - last["start"] < GAP * pixel:
+            last["end"], last["times"] = end, last.get("times", 1) + 1
+        else:
+            found.append(_span(span))
+    return found
 
 
 def delta(changes: JobChanges, job: JobState, replicas: Iterable[Replica], now: float) -> Json:
     """What changed of a job, in the same shape. ``replicas``: the touched ones, whole, for their numbers."""
     proven = proven_creations(job)
+    at_least = incomplete(job)
+    numbers = {one.key: replica_numbers(job, one, proven.get(one.key, 0)) for one in replicas}
     result: Json = {
         "seq": changes.job.seq,
         "end": end_of(changes.job, job, now),
         "job": header(changes.job, job),
-        "pods": [_pod(incarnation_from(row.record)) for row in changes.incarnations],
+        "pods": [_pod(store.bar_from(row.record, row.seq)) for row in changes.incarnations],
         "spans": [_span(span) for span in changes.spans],
         "restarts": [_restart(restart) for restart in changes.restarts],
-        "replicas": [_replica(job, replica, proven.get(replica.key, 0)) for replica in replicas],
+        "replicas": [_replica(key, found.true, at_least=at_least) for key, found in numbers.items()],
     }
     if job.unobserved:
         result["unobserved"] = [{"start": start, "end": end} for start, end in unobserved(job)]
@@ -118,34 +260,56 @@ def replica_key(key: ReplicaKey) -> str:
     return "/".join(map(str, key))
 
 
-def _replica(job: JobState, replica: Replica, proven: int) -> Json:
-    numbers = replica_numbers(job, replica, proven)
-    kind, index, job_index = replica.key
+def key_from(text: str) -> ReplicaKey | None:
+    """The replica of :func:`replica_key`; None for anything else. The type itself may hold a slash."""
+    kind, _, rest = text.rpartition("/")
+    kind, _, index = kind.rpartition("/")
+    if not (kind and _is_number(index) and _is_number(rest)):
+        return None
+    return kind, int(index), int(rest)
+
+
+def _is_number(text: str) -> bool:
+    return text.isascii() and text.isdigit() and len(text) < 10
+
+
+def _replica(key: ReplicaKey, true: int, *, at_least: bool) -> Json:
+    kind, index, job_index = key
     return {
-        "key": replica_key(replica.key),
+        "key": replica_key(key),
         "type": kind,
         "index": index,
         "job_index": job_index,
-        "true": numbers.true,
-        "kubectl": numbers.kubectl,
-        "hidden": numbers.hidden,
-        "at_least": numbers.at_least,
+        "true": true,
+        "at_least": at_least,
     }
 
 
-def _pod(pod: Incarnation) -> Json:
-    end = pod.ends[-1] if pod.ends else None
+def _heap(key: ReplicaKey, heap: Heap) -> Json:
     return {
+        "replica": replica_key(key),
+        "first": heap.first,
+        "start": heap.start,
+        "end": heap.end,
+        "pods": heap.pods,
+        "restarts": heap.restarts,
+        "codes": heap.codes,
+    }
+
+
+def _pod(pod: Bar) -> Json:
+    end = pod.ends[-1] if pod.ends else None
+    found: Json = {
         "uid": pod.uid,
-        "replica": replica_key((pod.type, pod.index, pod.job_index)),
+        "replica": replica_key(pod.key),
         "name": pod.name,
+        "seq": pod.seq,
         "node": pod.node,
-        # The cluster's word is in whole seconds; a pod whose birth was watched was born when it was first seen.
-        "created": pod.created_at if pod.listed else pod.first_seen_at,
+        "created": begin(pod),
         "running": pod.running_at,
         "terminating": pod.deleting_at,
         "ended": pod.ended_at,
-        "deleted": pod.vanished[1] if pod.vanished else pod.deleted_at,
+        "deleted": pod.gone,
         "code": end.exit_code if end and pod.ended_at is not None else None,
         "reason": (end.reason if end else None) or pod.status_reason,
         "cause_code": pod.cause_code,
@@ -153,6 +317,7 @@ def _pod(pod: Incarnation) -> Json:
         "restarts": pod.restarts,
         "was_restart": pod.counts,
     }
+    return found
 
 
 def _span(span: Span | models.Span) -> Json:
@@ -179,4 +344,5 @@ def _restart(restart: Restart) -> Json:
         "until": restart.running_again_at,
         "code": restart.exit_code,
         "reason": restart.reason,
+        "seq": restart.seq,
     }

@@ -6,12 +6,13 @@ import { now, setNow } from "./times.js";
 import { Timeline } from "./timeline/timeline.js";
 
 const TABLES = 1500; // milliseconds: header text and tables are fetched anew at most this often
+const SHARE = 8; // … and they may take no more than such a part of the time: those of a large job cost the server a second
 
 const page = document.getElementById("job");
 const root = document.getElementById("timeline");
 let stale = null;
 
-const timeline = new Timeline(root, { now, onSelect: lightRow, onHover: lightRow, onOpen: openPod });
+const timeline = new Timeline(root, { now, onSelect: lightRow, onHover: lightRow, onOpen: openPod, fetchRows });
 
 function lightRow(pod) {
   const uid = typeof pod === "string" || pod === null ? pod : pod.uid;
@@ -49,12 +50,17 @@ function refreshPart(part) {
   if (!aside && !(held && part.contains(held))) window.htmx?.trigger(part, "refresh");
 }
 
+let pause = TABLES;
+let asked = 0;
+document.body.addEventListener("htmx:beforeRequest", () => (asked = performance.now()));
+document.body.addEventListener("htmx:afterRequest", () => (pause = Math.max(TABLES, SHARE * (performance.now() - asked))));
+
 function refreshTables() {
   stale ??= setTimeout(() => {
     stale = null;
     if (!document.hidden) for (const id of ["job-header", "tabs"]) refreshPart(document.getElementById(id));
     else document.addEventListener("visibilitychange", refreshTables, { once: true });
-  }, TABLES);
+  }, pause);
 }
 
 function apply(delta) {
@@ -70,7 +76,17 @@ document.body.addEventListener("click", (event) => {
   if (!tab || event.ctrlKey || event.metaKey || event.shiftKey) return;
   const address = new URL(location.href);
   address.searchParams.set("tab", tab);
-  address.searchParams.delete("object");
+  for (const name of ["object", "at", "before", "until"]) address.searchParams.delete(name);
+  history.replaceState(history.state, "", address);
+});
+
+// So it does the moment up to which the kubectl tables are shown.
+document.body.addEventListener("htmx:afterSettle", () => {
+  const slider = document.getElementById("until");
+  if (!slider) return;
+  const address = new URL(location.href);
+  if (slider.dataset.chosen) address.searchParams.set("until", slider.dataset.chosen);
+  else address.searchParams.delete("until");
   history.replaceState(history.state, "", address);
 });
 
@@ -83,13 +99,27 @@ function reload() {
   }, 1000);
 }
 
+async function ask(parameters) {
+  const address = new URL(root.dataset.url, location.href);
+  for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, String(value));
+  const answer = await fetch(address, { headers: { accept: "application/json" } });
+  if (!answer.ok) throw new Error(`${answer.status}`);
+  return answer.json();
+}
+
+// Rows of a large job. A range and a width tell the server what would be narrower than a pixel.
+function fetchRows(keys, { start, end, width }) {
+  return ask({ rows: keys.join(","), from: start, to: end, width: Math.max(width, 50) });
+}
+
 async function load() {
-  const answer = await fetch(root.dataset.url, { headers: { accept: "application/json" } }).catch(() => null);
-  if (!answer?.ok) {
-    root.querySelector("[data-problem]").textContent = t("The timeline could not be loaded. The tables below hold the same.");
-    return;
-  }
-  const payload = await answer.json();
+  const { start, end } = timeline.range ?? { start: Number(root.dataset.start), end: Number(root.dataset.end) };
+  const range = end > start ? { from: start, to: end, width: Math.max(50, root.clientWidth - 150) } : {};
+  const payload = await ask({ order: timeline.order, ...range }).catch(() => null);
+  root.querySelector("[data-problem]").textContent = payload
+    ? ""
+    : t("The timeline could not be loaded. The tables below hold the same.");
+  if (!payload) return;
   setNow(payload.now);
   timeline.update(payload);
   root.dataset.ready = "yes";
@@ -105,6 +135,21 @@ function buttons() {
 const acts = { in: () => timeline.zoom(1.5), out: () => timeline.zoom(1 / 1.5), fit: () => timeline.fit(), follow: () => timeline.toggleFollow() };
 for (const button of root.querySelectorAll("[data-act]")) button.addEventListener("click", acts[button.dataset.act]);
 root.addEventListener("rangechange", buttons);
+
+const order = root.querySelector("[data-order]");
+const finder = root.querySelector("[data-find]");
+order.value = timeline.order;
+finder.value = timeline.query;
+order.addEventListener("change", () => timeline.setOrder(order.value));
+finder.addEventListener("input", () => {
+  const found = timeline.find(finder.value);
+  root.querySelector("[data-none]").hidden = found;
+});
+finder.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") finder.value = "";
+  if (event.key === "Escape") timeline.find("");
+  if (event.key === "Enter") root.querySelector("[data-scroll] canvas").focus();
+});
 document.addEventListener("mouseover", rowHover);
 document.addEventListener("mouseout", rowHover);
 

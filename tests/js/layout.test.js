@@ -74,9 +74,36 @@ test("where there is no room for the text, the red edge stays", () => {
 
 test("labels that would touch are left out", () => assert.deepEqual(L.spread([10, 20, 100], [30, 30, 30]), [0, 2]));
 
-test("overlapping bands become one, an open one ends at the horizon", () => {
-  const found = L.united([{ start: 5, end: null }, { start: 1, end: 3 }, { start: 2, end: 4 }], 9);
-  assert.deepEqual(found, [{ start: 1, end: 4 }, { start: 5, end: 9 }]);
+test("overlapping bands become one, an open one has no end", () => {
+  const found = L.united([{ start: 5, end: null }, { start: 1, end: 3 }, { start: 2, end: 4 }]);
+  assert.deepEqual(found, [{ start: 1, end: 4 }, { start: 5, end: Infinity }]);
+});
+
+test("of many intervals only those in the range are looked at", () => {
+  const all = Array.from({ length: 1000 }, (_, n) => ({ start: n * 10, end: n * 10 + 5 }));
+  assert.deepEqual(L.between(all, 102, 121).map((one) => one.start), [100, 110, 120]);
+  assert.deepEqual(L.between(all, 106, 109), []);
+  assert.deepEqual(L.between([{ start: null, end: 3 }, { start: 3, end: null }], 5, 6), [{ start: 3, end: null }]);
+});
+
+test("the worst come first where they are asked for, and stay in order otherwise", () => {
+  const order = (options) => L.rows(model(4), options).rows.filter((row) => row.key).map((row) => row.key[7]);
+  const ranks = new Map([["worker/2/0", 9], ["worker/3/0", 1]]);
+  assert.deepEqual(order({}), ["0", "1", "2", "3"]);
+  assert.deepEqual(order({ ranks }), ["2", "3", "0", "1"]);
+});
+
+test("a search finds an index, a name, a pod's ending", () => {
+  const replica = { type: "worker", index: 17, job_index: 0 };
+  for (const text of ["", "17", "worker 17", "Worker-17", " work"]) assert.ok(L.matches(replica, text), text);
+  for (const text of ["7", "1", "worker 7", "ps", "worker 1"]) assert.ok(!L.matches(replica, text), text);
+  assert.equal(L.rows(model(60), { query: "59" }).rows.filter((row) => row.kind === "replica").length, 1);
+});
+
+test("a type of many replicas has its strip of restarts", () => {
+  const kinds = (count) => L.rows(model(count)).rows.map((row) => row.kind);
+  assert.equal(kinds(60).filter((kind) => kind === "heat").length, 1);
+  assert.equal(kinds(20).includes("heat"), false);
 });
 
 test("a Restarting that stays True after the end of the job is cut there", () => {

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { emptyModel, horizon, lane, merge, podsByReplica, restartsByPod, splitKey } from "../../static/js/timeline/model.js";
+import { emptyModel, evict, horizon, lane, merge, missing, podsByReplica, restartsByPod, splitKey } from "../../static/js/timeline/model.js";
 
 const pod = (uid, created, more = {}) => ({ uid, replica: "worker/0/0", created, running: null, ended: null, ...more });
 
@@ -58,4 +58,55 @@ test("lanes, pods and restarts come in order, however they arrived", () => {
   assert.deepEqual(lane(model, "restarting").map((s) => s.number), [0, 1]);
   assert.deepEqual(podsByReplica(model).get("worker/0/0").map((p) => p.uid), ["a", "b"]);
   assert.deepEqual(restartsByPod(model).get("a").map((r) => r.number), [1, 2]);
+});
+
+const large = () => {
+  const model = emptyModel();
+  const replicas = [0, 1, 2].map((index) => ({ key: `worker/${index}/0`, type: "worker", index, job_index: 0, true: 0 }));
+  merge(model, { whole: false, seq: 5, replicas, rows: ["worker/0/0"], pixel: 0, pods: [pod("a", 1, { seq: 5 })] });
+  return model;
+};
+
+test("of a large job only the rows that were told keep pods", () => {
+  const model = large();
+  merge(model, { seq: 6, pods: [{ ...pod("b", 2), replica: "worker/1/0", seq: 6 }], replicas: [{ key: "worker/1/0", true: 1 }] });
+  assert.deepEqual([...model.pods.keys()], ["a"]);
+  assert.equal(model.replicas.get("worker/1/0").true, 1);
+  assert.deepEqual(missing(model, ["worker/0/0", "worker/1/0"], 1), ["worker/1/0"]);
+});
+
+test("what the stream told while a row was asked for is not undone by the older answer", () => {
+  const model = large();
+  model.loading.add("worker/1/0");
+  merge(model, { seq: 9, pods: [{ ...pod("b", 2, { ended: 7 }), replica: "worker/1/0", seq: 9 }] });
+  merge(model, { seq: 8, rows: ["worker/1/0"], pixel: 0, pods: [{ ...pod("b", 2), replica: "worker/1/0", seq: 8 }] });
+  assert.equal(model.pods.get("b").ended, 7);
+  assert.equal(model.seq, 9, "rows are no news for the stream");
+});
+
+test("a row told coarsely is asked for again only when a heap in it would open", () => {
+  const model = large();
+  const heap = { replica: "worker/0/0", first: "x", start: 1, end: 2, pods: 3, restarts: 3, codes: {} };
+  merge(model, { rows: ["worker/0/0"], pixel: 10, pods: [], heaps: [heap] });
+  assert.deepEqual(missing(model, ["worker/0/0"], 9), []);
+  assert.deepEqual(missing(model, ["worker/0/0"], 2), ["worker/0/0"]);
+  merge(model, { rows: ["worker/0/0"], pixel: 2, pods: [pod("a", 1)], heaps: [] });
+  assert.equal(model.heaps.has("worker/0/0"), false);
+});
+
+test("rows far from sight are dropped, so that the memory stays flat", () => {
+  const model = large();
+  for (let n = 0; n < 30; n += 1) {
+    merge(model, { rows: [`worker/${n}/0`], pixel: 0, pods: [{ ...pod(`p${n}`, 1), replica: `worker/${n}/0` }] });
+    evict(model, new Set([`worker/${n}/0`]), 10);
+  }
+  assert.ok(model.loaded.size <= 11 && model.pods.size <= 11);
+  assert.ok(model.pods.has("p29"));
+});
+
+test("a first answer after a flood forgets the rows that it does not tell", () => {
+  const model = large();
+  merge(model, { whole: false, seq: 20, rows: ["worker/2/0"], pixel: 0, pods: [] });
+  assert.deepEqual([...model.loaded.keys()], ["worker/2/0"]);
+  assert.equal(model.pods.size, 0);
 });

@@ -1,7 +1,7 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { readRange, writeRange } from "../../static/js/timeline/range.js";
+import { readRange, readView, writeRange, writeView } from "../../static/js/timeline/range.js";
 
 test("a range survives the address, to the millisecond", () => {
   const range = { start: 1795956231.062, end: 1795956231.087 };
@@ -18,4 +18,14 @@ test("nonsense is no range", () => {
   for (const search of ["", "?from=x&to=y", "?from=2026-01-01T00:00:00Z", "?from=2026-01-02T00:00:00Z&to=2026-01-01T00:00:00Z"]) {
     assert.equal(readRange(search), null);
   }
+});
+
+test("range, order, search and selection come back from the address, other parameters stay", () => {
+  const view = { range: { start: 1, end: 2 }, order: "worst", query: "worker 1", pick: { replica: "worker/1/0", uid: "u" } };
+  const text = writeView("?tab=facts", view);
+  assert.match(text, /tab=facts/);
+  assert.deepEqual(readView(text), view);
+  const plain = { range: null, order: "index", query: "", pick: null };
+  assert.equal(writeView(text, plain), "?tab=facts");
+  assert.deepEqual(readView("?order=none&pick=x"), plain);
 });

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 from django.db.models import BooleanField, Case, Count, Q, Value, When
 
 from jobs.domain.count import add_incarnation
+from jobs.domain.creations import proven_creations, replica_of
 from jobs.domain.state import JobState, Replica, ReplicaKey
+from jobs.domain.totals import incomplete
 from jobs.models import Incarnation, Job, Restart, Sequence, Span
 from jobs.store.codec import incarnation_from, job_from
 from jobs.store.pages.jobs import listed
@@ -100,3 +102,12 @@ def restart_sums(job_id: int) -> list[RestartSum]:
         .order_by("replica_type", "replica_index", "job_index")
     )
     return [RestartSum((kind, index, job_index), *rest) for kind, index, job_index, *rest in rows]
+
+
+def proven(job_id: int, job: JobState) -> dict[ReplicaKey, int]:
+    """Creations that Events prove, where they matter: something was missed. Loads the replicas that they speak of."""
+    if not incomplete(job) or not job.creations:
+        return {}
+    keys = {key for one in job.creations.values() if (key := replica_of(job, one.pod)) is not None}
+    state, _replicas = replicas_of(job_id, keys)
+    return proven_creations(state)

@@ -8,7 +8,7 @@ from django.db.models.functions import RowNumber
 
 from jobs.domain import facts
 from jobs.domain.kinds import PODGROUP_RESOURCES, PODS
-from jobs.models import Job, KubeObject, LogTail, Observation, Restart, Span
+from jobs.models import Incarnation, Job, KubeObject, LogTail, Observation, Restart, Span
 from jobs.store.codec import facts_from
 from jobs.store.pages.jobs import listed
 
@@ -31,6 +31,11 @@ def job_restarts(job_id: int, limit: int | None = None) -> list[Restart]:
     """The job's restarts, newest first; those of which only the count is known come last."""
     rows = Restart.objects.filter(job_id=job_id).order_by(F("at").desc(nulls_last=True), "-id")
     return list(rows[:limit] if limit else rows)
+
+
+def pods_of(job_id: int, limit: int) -> int:
+    """How many pods the job has had; ``limit`` where there are more."""
+    return Incarnation.objects.filter(job_id=job_id)[:limit].count()
 
 
 def job_spans(job_id: int) -> list[Span]:

@@ -1,6 +1,6 @@
 """The header of the job page: the sentence that says what happened, findings, and the facts below it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -13,8 +13,8 @@ from jobs.domain.findings import findings
 from jobs.domain.intervals import restarting, unobserved
 from jobs.domain.report import restart_policy
 from jobs.domain.said import Evidence, Said, replica_words
-from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
-from jobs.domain.totals import incomplete
+from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, ReplicaKey
+from jobs.domain.totals import incomplete, proven_creations
 from jobs.models import Job, Restart
 from jobs.store.pages.changes import RestartSum
 from jobs.store.pages.jobs import shown_state
@@ -23,6 +23,12 @@ from jobs.web.jobpage.story import kubectl_story, story
 from jobs.web.jobpage.words import cause_words, said_words
 
 SHORT = 0.1  # seconds: a Restarting shorter than this no poll will ever see
+FIRST_TOLD = {
+    "first-failure",
+    "restart-wave",
+    "restart-wave-node",
+    "gang-restarted",
+}  # findings that name the first cause
 EVIDENCE_LINKED = 3  # observations linked from one finding
 
 
@@ -35,6 +41,7 @@ class Fact:
     at: float | None = None
     share: float | None = None
     note: str = ""
+    good: bool = False  # much of it is good
 
 
 @dataclass
@@ -46,6 +53,11 @@ class Told:
     sentence: str
     at: float | None
     evidence: list[str]
+
+    @property
+    def only_gone(self) -> bool:
+        """Whether it says no more than that the job went, which the header tells with its time."""
+        return self.code in ("job-deleted", "job-vanished")
 
 
 @dataclass
@@ -74,14 +86,32 @@ def header(
     """``restarts``: newest first. ``known``: the last moment of which something is known. ``end``: None while live."""
     counting = [restart for restart in restarts if restart.counts]
     why = ended(job)
+    found = findings(job, known)
+    first = not FIRST_TOLD & {one.code for one in found}
     return Header(
         job=row,
         shown=shown_state(row),
-        sentence=story(row, job, sums),
+        sentence=story(row, sums, proven_creations(job) if incomplete(job) else {}),
         kubectl_sentence=kubectl_story(row),
         ended=_told(why, "") if why is not None else None,
-        findings=[_told(one, one.severity) for one in findings(job, known)],
-        facts=_facts(job, counting, end if end is not None else known),
+        findings=[_told(one, one.severity) for one in found],
+        facts=_facts(job, counting, end if end is not None else known, first=first),
+        gaps=_gaps(job),
+        restarting_since=row.restarting_since,
+        vanished=job.vanished,
+    )
+
+
+def light_header(row: Job, job: JobState, sums: Sequence[RestartSum], creations: Mapping[ReplicaKey, int]) -> Header:
+    """What can be said without the job's pods."""
+    return Header(
+        job=row,
+        shown=shown_state(row),
+        sentence=story(row, sums, creations),
+        kubectl_sentence=kubectl_story(row),
+        ended=None,
+        findings=[],
+        facts=[],
         gaps=_gaps(job),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
@@ -110,8 +140,15 @@ def _gaps(job: JobState) -> list[tuple[float | None, float]]:
     return merged
 
 
-def _facts(job: JobState, restarts: Sequence[Restart], end: float) -> list[Fact]:
-    found = [_first_cause(job, restarts), _backoff(job), _productive(job, end), _shown(job, end), _queue(job)]
+def _facts(job: JobState, restarts: Sequence[Restart], end: float, *, first: bool) -> list[Fact]:
+    """``first``: also what failed first, where no finding says so."""
+    found = [
+        _first_cause(job, restarts) if first else None,
+        _backoff(job),
+        _productive(job, end),
+        _shown(job, end),
+        _queue(job),
+    ]
     return [fact for fact in found if fact is not None]
 
 
@@ -164,7 +201,7 @@ def _productive(job: JobState, end: float) -> Fact | None:
     # Rounded down: 100 % is said by a job that lost nothing.
     percent = int(paid.productive * 100)
     text = f"{'≤ ' if incomplete(job) else ''}{percent} %"
-    return Fact(_("Productive"), text, share=paid.productive, note=lost)
+    return Fact(_("Productive"), text, share=paid.productive, note=lost, good=True)
 
 
 def _shown(job: JobState, end: float) -> Fact | None:

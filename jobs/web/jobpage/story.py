@@ -5,15 +5,14 @@ a job of many thousand pods.
 """
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.domain.said import replica_words
-from jobs.domain.state import JobState, ReplicaKey
-from jobs.domain.totals import incomplete, proven_creations
+from jobs.domain.state import ReplicaKey
 from jobs.models import Job
 from jobs.store.pages.changes import RestartSum
 from jobs.web.formats import chip_text
@@ -35,10 +34,10 @@ class Busy:
         return self.recreations + self.in_place
 
 
-def story(row: Job, job: JobState, sums: Iterable[RestartSum]) -> str:
-    """``job``: its own record is enough, without incarnations."""
+def story(row: Job, sums: Iterable[RestartSum], proven: Mapping[ReplicaKey, int]) -> str:
+    """``proven``: creations that Events prove, where something was missed."""
     sums = list(sums)
-    busy = _busy(job, sums)
+    busy = _busy(sums, proven)
     if not busy:
         return _("No restart was seen, but not all of its life was watched.") if row.at_least else _("No restarts.")
     total = sum(one.true for one in busy)
@@ -54,7 +53,7 @@ def story(row: Job, job: JobState, sums: Iterable[RestartSum]) -> str:
     return text[:1].upper() + text[1:]
 
 
-def _busy(job: JobState, sums: list[RestartSum]) -> list[Busy]:
+def _busy(sums: list[RestartSum], proven: Mapping[ReplicaKey, int]) -> list[Busy]:
     found: dict[ReplicaKey, Busy] = {}
     for one in sums:
         busy = found.setdefault(one.key, Busy(one.key))
@@ -62,10 +61,9 @@ def _busy(job: JobState, sums: list[RestartSum]) -> list[Busy]:
             busy.in_place += one.times
         else:
             busy.recreations += one.times
-    if incomplete(job):
-        for key, creations in proven_creations(job).items():
-            busy = found.setdefault(key, Busy(key))
-            busy.recreations = max(busy.recreations, creations - 1)
+    for key, creations in proven.items():
+        busy = found.setdefault(key, Busy(key))
+        busy.recreations = max(busy.recreations, creations - 1)
     return [busy for busy in found.values() if busy.true]
 
 

@@ -114,9 +114,9 @@ def read_delta(job_id: int, since: int) -> Json | None:
 
 def told(row: Job, job: JobState) -> dict[str, str]:
     """The header's sentence by language: a stream is shared by pages of all of them."""
-    sums = store.restart_sums(row.id)
+    sums, proven = store.restart_sums(row.id), store.proven(row.id, job)
     result = {}
     for language, _name in settings.LANGUAGES:
         with translation.override(language):
-            result[language] = f"{story(row, job, sums)} {kubectl_story(row)}".strip()
+            result[language] = f"{story(row, sums, proven)} {kubectl_story(row)}".strip()
     return result

@@ -16,7 +16,7 @@ from jobs.domain.report import known_until
 from jobs.domain.state import JobState
 from jobs.models import Job, Restart
 from jobs.store.load import load_state
-from jobs.store.pages.changes import last_sequence, restart_sums
+from jobs.store.pages.changes import last_sequence, proven, restart_sums
 from jobs.store.pages.job import (
     job_by_uid,
     job_events,
@@ -26,12 +26,14 @@ from jobs.store.pages.job import (
     job_restarts,
     jobs_of_name,
     neighbouring_writes,
+    pods_of,
 )
+from jobs.store.pages.timeline import job_alone
 from jobs.web.context import frame
 from jobs.web.errors import error_page
 from jobs.web.formats import utc
 from jobs.web.jobpage import kubectl, tabs
-from jobs.web.jobpage.header import header
+from jobs.web.jobpage.header import header, light_header
 from jobs.web.rows import job_url
 from jobs.web.timeline import end_of, start_of
 
@@ -39,6 +41,7 @@ TABS = ("restarts", "replicas", "phases", "podgroup", "events", "kubectl", "logs
 
 
 MOMENT = 0.000_01  # seconds
+LARGE = 3000  # pods from which the parts of a page that need them all are fetched after it
 
 
 @require_safe
@@ -107,24 +110,70 @@ def _unknown(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
+    """The whole page. Of a large job only its frame, with what columns and sums say: the parts that need all its pods
+    are fetched by the page itself, or by ``?whole=1``."""
     tab = request.GET.get("tab", "restarts")
-    parts = _Parts(row)
+    tab = tab if tab in TABS else "restarts"
     same_name = jobs_of_name(row.cluster.name, row.namespace, row.kind, row.name)
-    pods, more_pods = tabs.pod_rows(parts.job)
+    later = "whole" not in request.GET and pods_of(row.id, LARGE + 1) > LARGE
     context = (
         frame(request, "jobs")
-        | parts.header()
-        | parts.tab(request, tab if tab in TABS else "restarts")
+        | (_frame_of_large(row, request, tab) if later else _whole(row, request, tab))
         | {
             "seq": seq,
             "earlier": [(job, job_url(job)) for job in same_name if (job.created_at or 0) < (row.created_at or 0)],
             "newer": [(job, job_url(job)) for job in same_name if (job.created_at or 0) > (row.created_at or 0)],
+        }
+    )
+    return render(request, "jobs/job.html", context)
+
+
+def _whole(row: Job, request: HttpRequest, tab: str) -> dict[str, Any]:
+    parts = _Parts(row)
+    pods, more_pods = tabs.pod_rows(parts.job)
+    return (
+        parts.header()
+        | parts.tab(request, tab)
+        | {
             "lanes": len(parts.job.replicas),
+            "first_at": start_of(parts.job) or 0.0,
+            "last_at": parts.until,
             "pods": pods,
             "more_pods": more_pods,
         }
     )
-    return render(request, "jobs/job.html", context)
+
+
+def _frame_of_large(row: Job, request: HttpRequest, tab: str) -> dict[str, Any]:
+    now = time.time()
+    job = job_alone(row.id)
+    end = end_of(row, job, now)
+    query = request.GET.copy()
+    query["cluster"] = row.cluster.name
+    return _base(row) | {
+        "later": True,
+        "tab": tab,
+        "tab_url": reverse("jobs:job-tab", args=[row.uid, tab]) + "?" + query.urlencode(),
+        "header": light_header(row, job, restart_sums(row.id), proven(row.id, job)),
+        "live": end is None,
+        "lanes": row.replicas,
+        "first_at": start_of(job) or 0.0,
+        "last_at": end if end is not None else now,
+    }
+
+
+def _base(row: Job) -> dict[str, Any]:
+    """The job and the addresses of its parts."""
+    cluster = urlencode({"cluster": row.cluster.name})
+    addresses = {
+        "self_url": reverse("jobs:job", args=[row.uid]),
+        "header_url": reverse("jobs:job-header", args=[row.uid]),
+        "events_url": reverse("jobs:job-events", args=[row.uid]),
+        "timeline_url": reverse("jobs:api-timeline", args=[row.uid]),
+        "kubectl_url": reverse("jobs:job-kubectl", args=[row.uid]),
+        "report_url": reverse("jobs:api-job", args=[row.uid]),
+    }
+    return {"job": row} | {name: f"{address}?{cluster}" for name, address in addresses.items()}
 
 
 class _Parts:
@@ -140,16 +189,7 @@ class _Parts:
         self.until: float = self.end if self.end is not None else self.now
 
     def base(self) -> dict[str, Any]:
-        cluster = urlencode({"cluster": self.row.cluster.name})
-        addresses = {
-            "self_url": reverse("jobs:job", args=[self.row.uid]),
-            "header_url": reverse("jobs:job-header", args=[self.row.uid]),
-            "events_url": reverse("jobs:job-events", args=[self.row.uid]),
-            "timeline_url": reverse("jobs:api-timeline", args=[self.row.uid]),
-            "kubectl_url": reverse("jobs:job-kubectl", args=[self.row.uid]),
-            "report_url": reverse("jobs:api-job", args=[self.row.uid]),
-        }
-        return {"job": self.row, "live": self.end is None} | {n: f"{a}?{cluster}" for n, a in addresses.items()}
+        return _base(self.row) | {"live": self.end is None}
 
     def header(self) -> dict[str, Any]:
         known = known_until(self.job, self.row.cluster.observed_until)

@@ -18,9 +18,9 @@ export class Card {
 
   // `found` from hit.js; x and y in pixels of the timeline.
   show(found, horizon, x, y) {
-    const key = found.pod ?? found.span;
+    const key = found.pod ?? found.heap ?? found.span ?? `${found.cell.row}/${found.cell.start}`;
     if (this.shown !== key) {
-      this.element.replaceChildren(...(found.pod ? podCard(found.pod, horizon) : spanCard(found.span, horizon)));
+      this.element.replaceChildren(...content(found, horizon));
       this.shown = key;
     }
     this.element.hidden = false;
@@ -34,6 +34,33 @@ export class Card {
     this.element.style.left = `${Math.max(EDGE, Math.min(left, room.width - own.width - EDGE))}px`;
     this.element.style.top = `${y + 16}px`;
   }
+}
+
+function content({ pod, heap, span, cell, row }, horizon) {
+  if (pod) return podCard(pod, horizon);
+  if (heap) return heapCard(heap);
+  return span ? spanCard(span, horizon) : cellCard(cell, row);
+}
+
+export function heapCard(heap) {
+  const codes = Object.entries(heap.codes).map(([code, times]) => `${code} ×${times}`);
+  const rows = [
+    [t("from"), when(heap.start)],
+    [t("to"), when(heap.end)],
+    [t("pods"), heap.pods ? String(heap.pods) : ""],
+    [t("exit codes"), codes.join(", ")],
+    ["", t("a press zooms in")],
+  ];
+  return [title(t("{n} restarts", { n: heap.restarts })), list(rows)];
+}
+
+export function cellCard(cell, row) {
+  const rows = [
+    [t("from"), when(cell.start)],
+    [t("to"), when(cell.end)],
+    [t("replicas"), cell.last > cell.first ? `${row.type} ${cell.first} – ${cell.last}` : `${row.type} ${cell.first}`],
+  ];
+  return [title(t("{n} restarts", { n: cell.count })), list(rows)];
 }
 
 export function podCard(pod, horizon) {
@@ -56,6 +83,7 @@ export function podCard(pod, horizon) {
 export function spanCard(span, horizon) {
   const rows = [
     [t("from"), when(span.start)],
+    [t("times"), span.times ? String(span.times) : ""],
     [t("to"), span.end === null ? t("still open") : when(span.end)],
     [t("lasted"), duration((span.end ?? horizon) - span.start)],
     [t("reason"), span.reason],

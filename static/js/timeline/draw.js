@@ -1,7 +1,8 @@
 // The one drawer: puts a view on a canvas and knows nothing of where it comes from. Everything is drawn in CSS pixels.
 
 import { duration, isolate } from "../format.js";
-import { AXIS, MIN_RESTARTING, box, caps, spread, visible } from "./layout.js";
+import { hottest, strength } from "./heat.js";
+import { AXIS, MIN_RESTARTING, between, box, caps, replicaName, spread, visible } from "./layout.js";
 import { ends, segments } from "./segments.js";
 import { secondsPerPixel, toX } from "./scale.js";
 import { ticks } from "./ticks.js";
@@ -9,15 +10,15 @@ import { ticks } from "./ticks.js";
 const RADIUS = 3;
 const SMALL = 11;
 
-// view: {scale, origin, horizon, now, live, rows, replicas, pods, restarts, lanes, bands, unobserved, scroll, width, height,
-//        gutter, selected, hovered, palette, hatch, words}
+// view: {scale, origin, horizon, now, live, rows, replicas, pods, heaps, heat, restarts, lanes, bands, unobserved, scroll,
+//        width, height, gutter, selected, hovered, palette, hatch, words}
 export function draw(pen, view) {
   pen.clearRect(0, 0, view.width, view.height);
   pen.textBaseline = "middle";
   const axis = ticks({ ...view.scale, secondsPerPixel: secondsPerPixel(view.scale), origin: view.origin });
   grid(pen, view, axis);
   inPlot(pen, view, () => {
-    for (const band of view.bands) drawBand(pen, view, band);
+    for (const band of between(view.bands, view.scale.start, view.scale.end)) drawBand(pen, view, band);
     const [first, last] = visible(view.rows, view.scroll, view.scroll + view.height - AXIS);
     for (const row of view.rows.slice(first, last)) drawRow(pen, view, row);
     for (const gap of view.unobserved) drawGap(pen, view, gap);
@@ -75,8 +76,9 @@ function drawGutter(pen, view) {
 function drawLabel(pen, view, row) {
   const middle = yOf(view, row) + row.height / 2;
   const { palette } = view;
-  font(pen, view, row.kind === "group" ? 12 : 13, row.kind === "group" ? 600 : 400);
-  pen.fillStyle = row.kind === "group" ? palette.muted : palette.ink;
+  const minor = row.kind === "group" || row.kind === "heat";
+  font(pen, view, minor ? 12 : 13, row.kind === "group" ? 600 : 400);
+  pen.fillStyle = minor ? palette.muted : palette.ink;
   const chosen = row.kind === "replica" && view.selected?.replica === row.key;
   if (chosen) {
     pen.fillStyle = palette.accent;
@@ -97,8 +99,9 @@ function labelOf(view, row) {
   if (row.kind === "state") return isolate(view.kind);
   if (row.kind === "podgroup") return "PodGroup";
   if (row.kind === "group") return `${isolate(row.type)} · ${row.count}`;
-  const { type, index, job_index: jobIndex } = view.replicas.get(row.key);
-  return `${isolate(type)} ${jobIndex ? `${jobIndex}/` : ""}${index}`;
+  if (row.kind === "heat") return view.words.heat;
+  const replica = view.replicas.get(row.key);
+  return replicaName({ ...replica, type: isolate(replica.type) });
 }
 
 function shorten(pen, text, room) {
@@ -111,14 +114,38 @@ function shorten(pen, text, room) {
 function drawRow(pen, view, row) {
   if (row.kind === "state") drawStateLane(pen, view, row);
   else if (row.kind === "podgroup") drawPodGroup(pen, view, row);
+  else if (row.kind === "heat") drawHeat(pen, view, row);
   else if (row.kind === "replica") drawReplica(pen, view, row);
+}
+
+// Restarts of a whole replica type: time across, its replicas from top to bottom, stronger where there were more.
+function drawHeat(pen, view, row) {
+  const strip = view.heat?.types[row.type];
+  if (!strip) return;
+  const top = yOf(view, row);
+  const { start, step } = view.heat;
+  const most = hottest(strip);
+  pen.fillStyle = view.palette.surface;
+  pen.fillRect(view.gutter, top, view.width, row.height);
+  pen.fillStyle = view.palette.restarting;
+  const height = row.height / strip.rows;
+  for (const [line, bucket, count] of strip.cells) {
+    const area = box(view.scale, start + bucket * step, start + (bucket + 1) * step, 1.5);
+    if (!area) continue;
+    pen.globalAlpha = strength(count, most);
+    pen.fillRect(area.left, top + line * height, area.width, Math.max(1, height));
+  }
+  pen.globalAlpha = 1;
+  pen.strokeStyle = view.palette.line;
+  pen.lineWidth = 1;
+  pen.strokeRect(view.gutter + 0.5, top - 0.5, view.width - view.gutter, row.height + 1);
 }
 
 const STATE_FILLS = { Running: "running-lane", Succeeded: "completed", Failed: "failed", Restarting: "running-lane" };
 
 function drawStateLane(pen, view, row) {
   const top = yOf(view, row);
-  for (const span of view.lanes.state) {
+  for (const span of between(view.lanes.state, view.scale.start, view.scale.end)) {
     const area = box(view.scale, span.start ?? view.origin, span.end ?? view.horizon);
     if (!area) continue;
     const fill = STATE_FILLS[span.value];
@@ -134,10 +161,10 @@ function drawStateLane(pen, view, row) {
 function drawRestarting(pen, view, row, top) {
   font(pen, view, SMALL);
   const boxes = [];
-  for (const span of view.lanes.restarting) {
+  for (const span of between(view.lanes.restarting, view.scale.start, view.scale.end)) {
     const end = span.end ?? view.horizon;
     const area = span.start === null ? null : box(view.scale, span.start, end, MIN_RESTARTING);
-    if (area) boxes.push({ ...area, text: `${duration(end - span.start)}${span.end === null ? "…" : ""}` });
+    if (area) boxes.push({ ...area, text: spanText(span, end) });
   }
   for (const area of boxes) {
     rounded(pen, area.left, top - 1, area.width, row.height + 2, 2);
@@ -155,6 +182,9 @@ function drawRestarting(pen, view, row, top) {
   }
 }
 
+const spanText = (span, end) =>
+  span.times ? `${span.times} ×` : `${duration(end - span.start)}${span.end === null ? "…" : ""}`;
+
 function marker(pen, view, x, y) {
   pen.beginPath();
   pen.moveTo(x - 4, y - 5);
@@ -167,7 +197,7 @@ function marker(pen, view, x, y) {
 function drawPodGroup(pen, view, row) {
   const top = yOf(view, row);
   font(pen, view, SMALL);
-  for (const span of view.lanes.podgroup) {
+  for (const span of between(view.lanes.podgroup, view.scale.start, view.scale.end)) {
     const area = box(view.scale, span.start ?? view.origin, span.end ?? view.horizon);
     if (!area) continue;
     rounded(pen, area.left, top, Math.max(area.width - 1, 0.5), row.height, 2);
@@ -183,7 +213,35 @@ function drawPodGroup(pen, view, row) {
 }
 
 function drawReplica(pen, view, row) {
-  for (const pod of view.pods.get(row.key) ?? []) drawPod(pen, view, row, pod);
+  const pods = view.pods.get(row.key);
+  if (!pods) drawUnknownYet(pen, view, row);
+  for (const pod of pods ?? []) drawPod(pen, view, row, pod);
+  for (const heap of view.heaps.get(row.key) ?? []) drawHeap(pen, view, row, heap);
+}
+
+// A row whose pods were not told yet.
+function drawUnknownYet(pen, view, row) {
+  pen.fillStyle = view.palette.line;
+  pen.fillRect(view.gutter, yOf(view, row) + row.height / 2 - 1, view.width - view.gutter, 2);
+}
+
+// Runs too short to be told apart: striped like a stack of end caps, with how many restarts they were.
+function drawHeap(pen, view, row, heap) {
+  const area = box(view.scale, heap.start, heap.end, 4);
+  if (!area) return;
+  const top = yOf(view, row);
+  rounded(pen, area.left, top, area.width, row.height, 2);
+  fillWith(pen, view.palette["failed-soft"]);
+  strokeWith(pen, view.palette.failed);
+  pen.fillStyle = view.palette.failed;
+  for (let x = area.left + 2; x < area.right - 1; x += 4) pen.fillRect(x, top + row.height - 4, 1.5, 3);
+  font(pen, view, 12, 700);
+  const text = `×${heap.restarts}`;
+  if (pen.measureText(text).width + 8 > area.width) return;
+  pen.fillStyle = view.palette["failed-text"];
+  pen.textAlign = "center";
+  pen.fillText(text, area.left + area.width / 2, top + row.height / 2 - 1);
+  pen.textAlign = "left";
 }
 
 function drawPod(pen, view, row, pod) {
@@ -261,7 +319,7 @@ function tickMark(pen, view, x, y) {
 }
 
 function drawBand(pen, view, band) {
-  const area = box(view.scale, band.start, band.end ?? view.horizon, 1);
+  const area = box(view.scale, band.start, Math.min(band.end ?? Infinity, view.horizon), 1);
   if (!area) return;
   pen.fillStyle = view.palette.band;
   pen.fillRect(area.left, AXIS, area.width, view.height - AXIS);

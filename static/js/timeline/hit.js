@@ -7,13 +7,16 @@ const REACH = 4; // pixels beside a bar that still mean it
 
 const begins = (pod) => pod.created ?? pod.running ?? pod.ended ?? 0;
 
-// {row, pod | null, span | null, time} at a point of the plot, or null outside of all rows.
-export function hit({ rows, scale, pods, spans, horizon }, x, y) {
+// {row, pod | null, heap | null, span | null, time} at a point of the plot, or null outside of all rows.
+export function hit({ rows, scale, pods, spans, heaps, horizon }, x, y) {
   const row = rowAt(rows, y);
   if (!row) return null;
   const time = toTime(scale, x);
   const reach = REACH * secondsPerPixel(scale);
-  if (row.kind === "replica") return { row, time, span: null, pod: podAt(pods.get(row.key) ?? [], time, reach, horizon) };
+  if (row.kind === "replica") {
+    const heap = (heaps?.get(row.key) ?? []).find((one) => time >= one.start - reach && time <= one.end + reach) ?? null;
+    return { row, time, span: null, heap, pod: heap ? null : podAt(pods.get(row.key) ?? [], time, reach, horizon) };
+  }
   const lane = spans[row.kind] ?? [];
   return { row, time, pod: null, span: spanAt(lane, time, reach, horizon) };
 }

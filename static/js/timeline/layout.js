@@ -4,13 +4,15 @@ import { toX } from "./scale.js";
 
 export const AXIS = 26;
 const MARKERS = 18; // room above the state lane for the lengths of Restarting
-const HEIGHTS = { state: 22, podgroup: 20, group: 22, replica: 26 };
+const HEIGHTS = { state: 22, podgroup: 20, group: 22, heat: 34, replica: 26 };
 const GAP = 9;
 export const MIN_RESTARTING = 3; // pixels, however short
 const GROUP_FROM = 13; // replicas from which types get a heading
+const HEAT_FROM = 40; // replicas from which a type gets its strip of restarts
 
-// Rows from the top: the two job lanes, then the replicas by type. `top` is the row's own upper edge.
-export function rows(model) {
+// Rows from the top: the two job lanes, then the replicas by type. `top` is the row's own upper edge. `ranks`: replica
+// key -> restarts, where the worst come first; `query`: only replicas whose name has this text.
+export function rows(model, { ranks = null, query = "" } = {}) {
   const result = [];
   let top = MARKERS;
   const add = (row) => {
@@ -21,21 +23,37 @@ export function rows(model) {
   add({ kind: "podgroup" });
   top += GAP;
   const headings = model.replicas.size >= GROUP_FROM;
-  for (const [type, replicas] of byType(model)) {
-    if (headings) add({ kind: "group", type, count: replicas.length });
-    for (const replica of replicas) add({ kind: "replica", key: replica.key });
+  for (const [type, replicas] of byType(model, ranks)) {
+    const found = replicas.filter((replica) => matches(replica, query));
+    if (headings) add({ kind: "group", type, count: found.length });
+    if (replicas.length >= HEAT_FROM && !query) add({ kind: "heat", type });
+    for (const replica of found) add({ kind: "replica", key: replica.key });
   }
   return { rows: result, height: top + 4 };
 }
 
-// Types in the order in which the server names them, replicas by index.
-export function byType(model) {
+export const replicaName = ({ type, index, job_index: part }) => `${type} ${part ? `${part}/` : ""}${index}`;
+
+// A number alone means that index; other text is looked for in the name.
+export function matches(replica, query) {
+  const text = query.trim().toLowerCase();
+  if (!text) return true;
+  if (/^\d+$/.test(text)) return String(replica.index) === text;
+  const name = replicaName(replica).toLowerCase();
+  return /\d$/.test(text) ? name.endsWith(text) || name.replace(" ", "-").endsWith(text) : name.includes(text);
+}
+
+// Types in the order in which the server names them, replicas by index, or those that restarted most first.
+export function byType(model, ranks = null) {
   const types = new Map();
   for (const replica of model.replicas.values()) {
     if (!types.has(replica.type)) types.set(replica.type, []);
     types.get(replica.type).push(replica);
   }
-  for (const list of types.values()) list.sort((a, b) => a.job_index - b.job_index || a.index - b.index);
+  const rank = (replica) => (ranks ? (ranks.get(replica.key) ?? 0) : 0);
+  for (const list of types.values()) {
+    list.sort((a, b) => rank(b) - rank(a) || a.job_index - b.job_index || a.index - b.index);
+  }
   return types;
 }
 
@@ -102,9 +120,9 @@ export function spread(positions, widths, gap = 6) {
   return kept;
 }
 
-// Overlapping intervals as one, so that the colour of bands does not add up. An open end is `until`.
-export function united(bands, until) {
-  const sorted = bands.map((band) => ({ start: band.start, end: band.end ?? until })).sort((a, b) => a.start - b.start);
+// Overlapping intervals as one, so that the colour of bands does not add up. An open end is Infinity.
+export function united(bands) {
+  const sorted = bands.map((band) => ({ start: band.start, end: band.end ?? Infinity })).sort((a, b) => a.start - b.start);
   const result = [];
   for (const band of sorted) {
     const last = result[result.length - 1];
@@ -112,6 +130,13 @@ export function united(bands, until) {
     else result.push({ ...band });
   }
   return result;
+}
+
+// Those of many ordered intervals that touch [start, end]: the drawing looks at no others. Ends are in order, too.
+export function between(intervals, start, end) {
+  const first = search(intervals, (one) => (one.end ?? Infinity) >= start);
+  const last = search(intervals, (one) => (one.start ?? -Infinity) > end);
+  return intervals.slice(first, Math.max(first, last));
 }
 
 // Spans as they are to be highlighted: cut where the job was over, although its condition may stay True for ever.

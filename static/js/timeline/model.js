@@ -1,5 +1,10 @@
-// What the timeline knows of one job. The first answer and each later delta have the same shape and are merged by key,
-// so applying anything twice changes nothing.
+// What the timeline knows of one job. The first answer, later rows and each delta have the same shape and are merged by
+// key; of two tellings the one with the higher sequence number stays, so applying anything twice changes nothing.
+//
+// Of a small job everything is here. Of a large one (`whole` false) only the rows that were in sight hold pods; the
+// others have their numbers, and are told of by `heat` and `bands`.
+
+import { addHeat } from "./heat.js";
 
 export function emptyModel() {
   return {
@@ -11,34 +16,84 @@ export function emptyModel() {
     restarts: new Map(), // "pod/number" -> restart
     replicas: new Map(), // "type/index/job_index" -> replica, in the server's order
     pods: new Map(), // UID -> pod
+    heaps: new Map(), // replica key -> [heap]: pods or restarts too close to be told apart
     unobserved: [],
+    whole: true,
+    loaded: new Map(), // replica key -> seconds a pixel covered when its row was told, 0 for every detail
+    loading: new Set(), // replica keys that were asked for
+    heat: null, // restarts by type, part of its replicas and time (heat.js)
+    bands: [], // when some replica waited, of a job whose restarts are not all here
   };
 }
 
 // Merges a payload into the model; true where rows came, so that the layout must be made anew.
 export function merge(model, payload) {
   const rows = model.replicas.size;
-  if (payload.seq) model.seq = Math.max(model.seq, payload.seq);
-  if (payload.start !== undefined) model.start = payload.start;
-  if (payload.end !== undefined) model.end = payload.end;
+  if (payload.whole !== undefined) begin(model, payload);
+  if (payload.seq) model.seq = payload.rows && payload.whole === undefined ? model.seq : Math.max(model.seq, payload.seq);
+  for (const name of ["start", "end", "unobserved", "heat", "bands"]) if (payload[name] !== undefined) model[name] = payload[name];
   if (payload.job) Object.assign(model.job, payload.job);
-  if (payload.unobserved) model.unobserved = payload.unobserved;
+  if (payload.whole === undefined && !payload.rows) addHeat(model, payload);
   upsert(model.replicas, payload.replicas, (replica) => replica.key);
-  upsert(model.pods, payload.pods, (pod) => pod.uid);
+  if (payload.rows) takeRows(model, payload);
+  const held = (item) => holds(model, item.replica);
+  upsert(model.pods, payload.pods?.filter(held), (pod) => pod.uid);
+  upsert(model.restarts, payload.restarts?.filter(held), (restart) => `${restart.pod}/${restart.number}`);
   upsert(model.spans, payload.spans, (span) => `${span.lane}/${span.number}`);
-  upsert(model.restarts, payload.restarts, (restart) => `${restart.pod}/${restart.number}`);
   for (const pod of payload.pods ?? []) ensureReplica(model, pod);
   return model.replicas.size !== rows;
 }
 
+// Whether the pods of a replica are kept.
+const holds = (model, key) => model.whole || model.loaded.has(key) || model.loading.has(key);
+
+// A first answer, or one after a stream that told too much: rows in it are new, others are asked for again.
+function begin(model, payload) {
+  model.whole = payload.whole;
+  model.loaded.clear();
+  if (payload.whole) return;
+  model.pods.clear();
+  model.restarts.clear();
+  model.heaps.clear();
+}
+
+// Whole rows replace what was known of them, but for what the stream has told since.
+function takeRows(model, payload) {
+  const keys = new Set(payload.rows);
+  forget(model, keys, payload.seq ?? Infinity);
+  for (const key of keys) {
+    model.loaded.set(key, payload.pixel ?? 0);
+    model.loading.delete(key);
+  }
+  for (const heap of payload.heaps ?? []) {
+    if (!model.heaps.has(heap.replica)) model.heaps.set(heap.replica, []);
+    model.heaps.get(heap.replica).push(heap);
+  }
+}
+
+// Drops the pods and restarts of some replicas that are not newer than `seq`.
+export function forget(model, keys, seq = Infinity) {
+  for (const map of [model.pods, model.restarts]) {
+    for (const [name, item] of map) if (keys.has(item.replica) && (item.seq ?? 0) <= seq) map.delete(name);
+  }
+  for (const key of keys) {
+    model.heaps.delete(key);
+    model.loaded.delete(key);
+  }
+}
+
 function upsert(map, items, key) {
-  for (const item of items ?? []) map.set(key(item), { ...map.get(key(item)), ...item });
+  for (const item of items ?? []) {
+    const known = map.get(key(item));
+    if (known && (known.seq ?? 0) > (item.seq ?? Infinity)) continue;
+    map.set(key(item), { ...known, ...item });
+  }
 }
 
 function ensureReplica(model, pod) {
   if (model.replicas.has(pod.replica)) return;
   const [type, index, jobIndex] = splitKey(pod.replica);
-  model.replicas.set(pod.replica, { key: pod.replica, type, index, job_index: jobIndex, true: 0, kubectl: 0, hidden: 0 });
+  model.replicas.set(pod.replica, { key: pod.replica, type, index, job_index: jobIndex, true: 0 });
 }
 
 // "worker/0/0" -> ["worker", 0, 0]; the type itself may hold a slash.
@@ -61,7 +116,7 @@ export function lane(model, name) {
 // Pods by replica, each list by creation: the order in which keys move through them.
 export function podsByReplica(model) {
   const result = new Map();
-  for (const key of model.replicas.keys()) result.set(key, []);
+  for (const key of model.whole ? model.replicas.keys() : model.loaded.keys()) result.set(key, []);
   for (const pod of model.pods.values()) result.get(pod.replica)?.push(pod);
   for (const pods of result.values()) pods.sort((a, b) => (a.created ?? 0) - (b.created ?? 0));
   return result;
@@ -76,4 +131,23 @@ export function restartsByPod(model) {
   }
   for (const list of result.values()) list.sort((a, b) => a.number - b.number);
   return result;
+}
+
+// Which of the rows in sight must be asked for: those never told, and those told too coarsely for a pixel of so many
+// seconds. `keys` in the order of their urgency.
+export function missing(model, keys, pixel, most = 120) {
+  if (model.whole) return [];
+  const found = keys.filter((key) => {
+    if (model.loading.has(key)) return false;
+    const told = model.loaded.get(key);
+    return told === undefined || (model.heaps.has(key) && told > pixel * 1.9);
+  });
+  return found.slice(0, most);
+}
+
+// Keeps the memory flat while somebody scrolls through thousands of rows. `near`: keys that stay.
+export function evict(model, near, most = 600) {
+  if (model.whole || model.loaded.size <= most) return;
+  const far = [...model.loaded.keys()].filter((key) => !near.has(key));
+  forget(model, new Set(far.slice(0, model.loaded.size - most / 2)));
 }

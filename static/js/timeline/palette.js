@@ -2,7 +2,7 @@
 
 const NAMES = [
   "ink", "muted", "line", "surface", "pending", "running", "running-lane", "completed", "failed", "failed-ink",
-  "restarting", "restarting-ink", "restarting-text", "band", "group", "hatch", "now", "accent", "on-bar", "terminating",
+  "restarting", "restarting-ink", "restarting-text", "band", "group", "hatch", "now", "accent", "on-bar", "terminating", "veil", "failed-soft", "failed-text",
 ];
 
 export function readPalette(element) {

@@ -19,3 +19,27 @@ export function writeRange(search, range) {
   const text = query.toString();
   return text ? `?${text}` : "";
 }
+
+const ORDERS = ["index", "worst"];
+
+// {range, order, query, pick} of an address. `pick` is the chosen pod: {replica, uid}.
+export function readView(search) {
+  const query = new URLSearchParams(search);
+  const [replica, uid] = (query.get("pick") ?? "").split("@");
+  return {
+    range: readRange(search),
+    order: ORDERS.includes(query.get("order")) ? query.get("order") : "index",
+    query: query.get("find") ?? "",
+    pick: replica && uid ? { replica, uid } : null,
+  };
+}
+
+export function writeView(search, { range, order, query, pick }) {
+  const text = new URLSearchParams(writeRange(search, range));
+  const put = (name, value) => (value ? text.set(name, value) : text.delete(name));
+  put("order", order === "index" ? "" : order);
+  put("find", query);
+  put("pick", pick ? `${pick.replica}@${pick.uid}` : "");
+  const found = text.toString();
+  return found ? `?${found}` : "";
+}
