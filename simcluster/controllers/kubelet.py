@@ -96,7 +96,7 @@ class Kubelet:
         worker = self._workers.get(uid)
         if worker is None:
             return
-        pod = next((each for each in self.store.list(PODS) if each["metadata"]["uid"] == uid), None)
+        pod = worker.pod()
         if pod is None:
             worker.stop()
             del self._workers[uid]
@@ -131,7 +131,7 @@ class Kubelet:
         uid = pod["metadata"]["uid"]
         worker = self._workers.get(uid)
         if self.is_silent:
-            self._missed.append(lambda: self._catch_up(uid))
+            self._missed.append(lambda: self._catch_up(pod["metadata"]))
             return
         if change == "DELETED":
             self._refused.discard(uid)
@@ -149,10 +149,11 @@ class Kubelet:
         if "deletionTimestamp" in pod["metadata"]:
             worker.terminate(pod["metadata"].get("deletionGracePeriodSeconds", 0))
 
-    def _catch_up(self, uid: str) -> None:
+    def _catch_up(self, metadata: Obj) -> None:
         """What has become of a pod while the kubelet was away."""
-        pod = next((each for each in self.store.list(PODS) if each["metadata"]["uid"] == uid), None)
-        if pod is not None:
+        uid = metadata["uid"]
+        pod = self.store.find(PODS, metadata["namespace"], metadata["name"])
+        if pod is not None and pod["metadata"]["uid"] == uid:
             self._on_change("MODIFIED", PODS, pod, None)
         elif uid in self._workers:
             self._workers.pop(uid).stop()

@@ -96,6 +96,10 @@ class PodWorker:
         self._cancel_timers(keep=exits | self._starting)
         self._later(delays.TERMINATION_NOTICED, self._signal, float(grace_seconds))
 
+    def pod(self) -> Obj | None:
+        """The pod as it stands; None if it is gone."""
+        return self._report.pod()
+
     def resync(self) -> None:
         """Tells the pod's status again, as a kubelet does when it comes back."""
         if self._state.started_at and self._state.phase not in ("Failed", "Succeeded"):

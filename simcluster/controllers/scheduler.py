@@ -177,6 +177,8 @@ class VolcanoScheduler:
         missing = [pod for pod in pending if pod["metadata"]["uid"] not in choice.bound]
         choice.fitting = {uid: node for uid, (node, _) in choice.bound.items()}
         choice.bound = {}
+        if self._priority(group) <= 0:  # nobody ranks below, so nobody gives way
+            return choice
         lacking = minimum - sum(counts[state] for state in ("Bound", "Running", "Releasing", "Succeeded"))
         self._make_way(group, missing[: max(0, lacking - len(choice.fitting))], trial, choice)
         return choice

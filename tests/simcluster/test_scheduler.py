@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from simcluster import manifests
+from simcluster import manifests, scenario_manifests
+from simcluster.controllers.coscheduling import next_status
 from simcluster.controllers.kubelet import NodeSpec
 from simcluster.controllers.podgroup import Gang
 from simcluster.resources import NODES, PODS, TFJOBS, VOLCANO_PODGROUPS
@@ -217,3 +218,119 @@ def test_pods_spread_over_the_nodes() -> None:
     nodes = Counter(pod["spec"].get("nodeName") for pod in simulation.store.list(PODS))
     assert nodes == {"las1": 2, "las2": 2}
     assert conditions_of(simulation.store.get(TFJOBS, "default", "wide"))[-1] == "Running=True"
+
+
+# Nodes, priorities, preemption
+
+
+def prioritised(name: str, priority: str, workers: int, minimum: int, cpu: str = "900m") -> Obj:
+    worker = manifests.replica(
+        "tensorflow", ["train"], workers, "ExitCode", cpu=cpu, plan={"tensorflow": {"after": None}}
+    )
+    worker["template"]["spec"]["priorityClassName"] = priority
+    policy = {"minAvailable": minimum, "priorityClass": priority}
+    return manifests.tfjob(name, "default", {"Worker": worker}, schedulingPolicy=policy)
+
+
+def bound(simulation: Simulation) -> list[str]:
+    return sorted(pod["metadata"]["name"] for pod in simulation.store.list(PODS) if pod["spec"].get("nodeName"))
+
+
+def with_classes() -> Simulation:
+    """Two nodes: a third of the gangs may be admitted beyond what is there."""
+    simulation = Simulation(nodes=(NodeSpec(), NodeSpec("las2")))
+    for name, value in (("low", 10), ("high", 1000)):
+        simulation.cluster.apply(scenario_manifests.priority_class(name, value))
+    return simulation
+
+
+def test_pods_of_lower_priority_give_way() -> None:
+    simulation = with_classes()
+    simulation.cluster.apply(prioritised("low", "low", 4, 1))
+    simulation.run(8)
+    assert len(bound(simulation)) == 4
+    simulation.cluster.apply(prioritised("urgent", "high", 1, 1))
+    simulation.run(10)
+    assert "urgent-worker-0" in bound(simulation)
+    (evicted,) = simulation.events("Pod", "Evict")
+    assert evicted["message"] == "Pod is evicted, because of preempt"
+
+
+def test_a_gang_that_would_break_gives_nobody_up() -> None:
+    simulation = with_classes()
+    simulation.cluster.apply(prioritised("low", "low", 4, 4))
+    simulation.run(8)
+    simulation.cluster.apply(prioritised("urgent", "high", 1, 1))
+    simulation.run(10)
+    assert len([name for name in bound(simulation) if name.startswith("low")]) == 4
+    assert simulation.events("Pod", "Evict") == []
+
+
+def test_nobody_gives_way_to_equals() -> None:
+    simulation = with_classes()
+    simulation.cluster.apply(prioritised("first", "low", 4, 1))
+    simulation.run(8)
+    simulation.cluster.apply(prioritised("second", "low", 1, 1))
+    simulation.run(10)
+    assert all(name.startswith("first") for name in bound(simulation))
+
+
+def test_a_refused_pod_is_told_why_node_by_node() -> None:
+    simulation = Simulation(nodes=(NodeSpec(), NodeSpec("las2")))
+    manifest = prioritised("picky", "", 2, 1)
+    spec = manifest["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
+    spec["nodeSelector"] = {"kubernetes.io/hostname": "las1"}
+    spec["containers"][0]["resources"]["limits"]["cpu"] = "1500m"
+    simulation.cluster.apply(manifest)
+    simulation.run(6)
+    (event,) = simulation.events("Pod", "FailedScheduling")
+    selector = "node(s) didn't match Pod's node affinity/selector"
+    assert event["message"] == f"0/2 nodes are unavailable: 1 Insufficient cpu, 1 {selector}."
+
+
+def test_tainted_nodes_take_only_pods_that_tolerate_it() -> None:
+    simulation = Simulation()
+    taint = {"key": "gpu", "value": "yes", "effect": "NoSchedule"}
+    simulation.store.patch_merge(NODES, None, "las1", {"spec": {"taints": [taint]}})
+    simulation.cluster.apply(job("plain", 1, "20m"))
+    tolerant = job("tolerant", 1, "20m")
+    spec = tolerant["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]
+    spec["tolerations"] = [{"key": "gpu", "operator": "Equal", "value": "yes", "effect": "NoSchedule"}]
+    simulation.cluster.apply(tolerant)
+    simulation.run(6)
+    assert bound(simulation) == ["tolerant-worker-0"]
+
+
+def test_a_pod_group_of_scheduler_plugins_waits_until_it_fits_whole() -> None:
+    simulation = Simulation(gang_scheduler="scheduler-plugins")
+    simulation.cluster.apply(job("first", 2, "700m", 20))
+    simulation.run(5)
+    simulation.cluster.apply(job("second", 2, "500m", 20))
+    simulation.run(10)
+    assert bound(simulation) == ["first-worker-0", "first-worker-1"]
+    simulation.run(40)
+    assert {"second-worker-0", "second-worker-1"} <= set(bound(simulation))
+
+
+def status(phase: str, **counts: int) -> Obj:
+    return {"phase": phase, **counts}
+
+
+@pytest.mark.parametrize(
+    ("before", "pods", "after"),
+    [
+        ({}, [], status("Pending")),
+        (status("Pending"), ["Pending"], status("Pending")),
+        (status("Pending"), ["Pending", "Pending"], status("Scheduling")),
+        (status("Scheduling"), ["Running", "Pending"], status("Scheduling", running=1)),
+        (status("Scheduling"), ["Running", "Running"], status("Running", running=2)),
+        (status("Running"), ["Running", "Failed"], status("Failed", running=1, failed=1)),
+        (status("Running"), ["Running"], status("Pending", running=1)),
+        (status("Running"), ["Succeeded", "Succeeded"], status("Finished", succeeded=2)),
+        (status("Failed", failed=1), ["Running", "Running"], status("Failed", failed=1)),
+        (status("Finished"), ["Running"], status("Finished")),
+    ],
+)
+def test_scheduler_plugins_groups_go_from_phase_to_phase(before: Obj, pods: list[str], after: Obj) -> None:
+    made = [{"metadata": {"name": "p", "namespace": "n"}, "status": {"phase": phase}} for phase in pods]
+    assert next_status(before, made, 2) == after
