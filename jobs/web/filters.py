@@ -1,99 +1,114 @@
-"""What a list is narrowed to, read from the address, and written back into addresses."""
+"""What a list is narrowed to, read from the address, and written back into addresses.
 
-from collections.abc import Iterator
+``q`` holds everything in the filter language (``jobs.web.query``). Each field may also be a parameter of its own
+(``?exit=137&namespace=team-a``), which is easier to write in a script.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
-from jobs.store.pages.jobs import SORTS, Cursor, JobFilter, cursor_from
-from jobs.web.errors import BadRequestError
+from jobs.store.pages.jobfilter import FIELDS, NUMBERS, JobFilter
+from jobs.store.pages.jobs import SORTS, Order, Place
+from jobs.web.errors import BadFilterError, BadRequestError
+from jobs.web.query import Parsed, parse, write
 
-FIELDS = ("state", "kind", "namespace", "cluster", "exit")
-MAX_VALUES = 50  # of one field
-MAX_TEXT = 300
 MAX_IDS = 100
+PARAMETERS = (*FIELDS, *NUMBERS, "since", "until")
+
+
+def parsed(query: QueryDict) -> Parsed:
+    """The filter of an address with what in it could not be understood. Unknown parameters are another page's."""
+    return parse(query_text(query))
+
+
+def query_text(query: QueryDict) -> str:
+    """The filter of an address as one text of the filter language."""
+    text = query.get("q", "").strip()
+    words = list(_parameter_words(query))
+    return " ".join([text, *words]) if text else " ".join(words)
+
+
+def _parameter_words(query: QueryDict) -> Iterator[str]:
+    for name in PARAMETERS:
+        for value in query.getlist(name):
+            if value:
+                escaped = value.replace("\\", "\\\\").replace('"', '\\"')
+                yield f'{name}:"{escaped}"' if not value.isalnum() else f"{name}:{value}"
 
 
 def job_filter(query: QueryDict) -> JobFilter:
-    """Raises BadRequestError. Unknown parameters are left alone: they may be another page's."""
-    chosen = {name: _values(query, name) for name in FIELDS if name != "exit"}
-    codes = tuple(_code(text) for text in _values(query, "exit"))
-    text = query.get("q", "").strip()
-    if len(text) > MAX_TEXT or "\x00" in text:
-        raise BadRequestError(f"`q` is a text of at most {MAX_TEXT} characters.")
-    return JobFilter(**chosen, exit=codes, q=text)
+    """The filter of an address. Raises BadFilterError for a word that cannot be understood."""
+    found = parsed(query)
+    if found.problems:
+        raise BadFilterError(" ".join(f"{problem.word}: {problem.hint}" for problem in found.problems))
+    return found.chosen
 
 
-def _values(query: QueryDict, name: str) -> tuple[str, ...]:
-    values = tuple(dict.fromkeys(value for value in query.getlist(name) if value))
-    if len(values) > MAX_VALUES or any(len(value) > MAX_TEXT or "\x00" in value for value in values):
-        raise BadRequestError(f"`{name}` takes at most {MAX_VALUES} values of at most {MAX_TEXT} characters.")
-    return values
+def order_from(query: QueryDict) -> Order:
+    """``sort=restarts``: the largest first; ``sort=-restarts``: the smallest. Raises BadRequestError."""
+    sort = query.get("sort") or SORTS[0]
+    column = sort.removeprefix("-")
+    if column not in SORTS:
+        raise BadRequestError(
+            _("`sort` is one of %(choices)s, or one of them behind a minus.") % {"choices": ", ".join(SORTS)}
+        )
+    return Order(column, sort.startswith("-"))
 
 
-def _code(text: str) -> int:
-    try:
-        code = int(text)
-    except ValueError:
-        code = 2**31
-    if not -(2**31) <= code < 2**31:
-        raise BadRequestError("`exit` is an exit code, such as 137.")
-    return code
+def order_text(order: Order) -> str:
+    return f"-{order.column}" if order.smallest_first else order.column
 
 
-def sort_from(query: QueryDict) -> str:
-    """The name of an order. Raises BadRequestError."""
-    sort = query.get("sort") or "recent"
-    if sort not in SORTS:
-        raise BadRequestError(f"`sort` is one of {', '.join(SORTS)}.")
-    return sort
-
-
-def cursor(query: QueryDict) -> Cursor | None:
-    """Where the page begins. Raises BadRequestError."""
+def place_from(query: QueryDict) -> Place | None:
+    """Where the page begins. Raises BadRequestError for what no page gave out."""
     text = query.get("after")
     if not text:
         return None
-    try:
-        return cursor_from(text)
-    except ValueError:
-        raise BadRequestError(
-            "`after` is not what a page of this list gave out. Start again at its first page."
-        ) from None
+    value, tilde, row = text.partition("~")
+    digits = all(part.isascii() and part.isdigit() and len(part) < 19 for part in ([value, row] if value else [row]))
+    if not tilde or not digits:
+        raise BadRequestError(_("`after` is not what a page of this list gave out. Start again at its first page."))
+    return Place(int(value) if value else None, int(row))
+
+
+def place_text(place: Place) -> str:
+    return f"{'' if place.value is None else place.value}~{place.id}"
 
 
 def ids_from(query: QueryDict) -> list[int]:
     """Ids of rows that a page shows. Raises BadRequestError."""
     texts = [text for text in query.get("ids", "").split(",") if text]
     if len(texts) > MAX_IDS or not all(text.isascii() and text.isdigit() and len(text) < 19 for text in texts):
-        raise BadRequestError(f"`ids` are at most {MAX_IDS} numbers with commas between them.")
+        raise BadRequestError(_("`ids` are at most %(n)d numbers with commas between them.") % {"n": MAX_IDS})
     return [int(text) for text in texts]
 
 
-def pairs(chosen: JobFilter) -> Iterator[tuple[str, str]]:
-    """The filter as parameters of an address."""
-    for name in FIELDS:
-        for value in getattr(chosen, name):
-            yield name, str(value)
-    if chosen.q:
-        yield "q", chosen.q
-
-
-def query_string(chosen: JobFilter, sort: str = "recent", **more: str) -> str:
-    """``?state=Running&q=…``, or ``?`` for everything in the default order."""
+def address(chosen: JobFilter, order: Order | None = None, **more: str) -> str:
+    """``?q=state:Running+tftest&sort=…``, or ``?`` for everything in the default order."""
     query = QueryDict(mutable=True)
-    for name, value in pairs(chosen):
-        query.appendlist(name, value)
-    if sort != "recent":
-        query["sort"] = sort
+    text = write(chosen)
+    if text:
+        query["q"] = text
+    if order is not None and order != Order(SORTS[0]):
+        query["sort"] = order_text(order)
     for name, value in more.items():
         if value:
             query[name] = value
-    return "?" + query.urlencode()
+    return "?" + query.urlencode(safe=":/,")
 
 
 def toggled(chosen: JobFilter, name: str, value: str) -> JobFilter:
-    """The filter with one value of a field added, or taken away where it is chosen."""
-    have = getattr(chosen, name)
-    word: str | int = int(value) if name == "exit" else value
-    values = tuple(v for v in have if v != word) if word in have else (*have, word)
-    return JobFilter(**{**chosen.__dict__, name: values})
+    """The filter with one value of a field added, or taken away where it is chosen; of times there is one."""
+    if name == "since":
+        return replace(chosen, since="" if chosen.since == value else value)
+    have = chosen.values(name)
+    values = tuple(v for v in have if v != value) if value in have else (*have, value)
+    return JobFilter.of({**dict(chosen.fields), name: values}, chosen.numbers, chosen.since, chosen.until, chosen.text)
+
+
+def addressed(fields: Mapping[str, str]) -> str:
+    """The address of the list narrowed to one value of each of these fields."""
+    return address(JobFilter.of({name: (value,) for name, value in fields.items()}))

@@ -6,7 +6,7 @@ spoil the others: it is told with its place in the text.
 
 import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -78,6 +78,9 @@ class Problem(NamedTuple):
 class Parsed:
     chosen: JobFilter
     problems: tuple[Problem, ...] = ()
+
+
+Known = Callable[[str, str], Sequence[tuple[str, int]]]
 
 
 class WrongValueError(Exception):
@@ -248,7 +251,7 @@ class Completion:
     suggestions: list[Suggestion]
 
 
-def complete(text: str, cursor: int, known: Callable[[str, str], list[tuple[str, int]]]) -> Completion:
+def complete(text: str, cursor: int, known: Known) -> Completion:
     """Suggestions for the word that ends at ``cursor``. ``known``: values of a field that begin like this, and how
     many jobs have each."""
     text = text[: max(0, cursor)][:MAX_TEXT]
@@ -261,7 +264,7 @@ def complete(text: str, cursor: int, known: Callable[[str, str], list[tuple[str,
     return Completion(token.start, token.end, found)
 
 
-def _values(token: Token, known: Callable[[str, str], list[tuple[str, int]]]) -> Iterator[tuple[str, int | None]]:
+def _values(token: Token, known: Known) -> Iterator[tuple[str, int | None]]:
     if token.key in ("since", "until"):
         yield from ((span, None) for span in SPANS if span.startswith(token.value))
     elif token.key in NUMBERS and not token.value:

@@ -3,13 +3,14 @@
 from django.urls import path, re_path
 
 from jobs.web.live.streams import job_events, list_events
-from jobs.web.views import api, health, job, jobs, watchers
+from jobs.web.views import api, health, job, jobs, listing, timeline, watchers
 
 app_name = "jobs"
 
 urlpatterns = [
     path("", jobs.job_list, name="list"),
     path("jobs/rows/", jobs.job_rows, name="rows"),
+    path("jobs/facets/", jobs.job_facets, name="facets"),
     path("jobs/<str:uid>/", job.job_page, name="job"),
     path("jobs/<str:uid>/header/", job.job_header, name="job-header"),
     path("jobs/<str:uid>/kubectl.txt", job.job_kubectl, name="job-kubectl"),
@@ -17,10 +18,14 @@ urlpatterns = [
     path("jobs/<str:cluster>/<str:namespace>/<str:kind>/<str:name>/", job.named_job, name="named"),
     path("watchers/", watchers.watchers, name="watchers"),
     path("healthz", health.healthz, name="healthz"),
-    path("api/jobs/", api.jobs, name="api-jobs"),
+    path("api/jobs/", listing.jobs, name="api-jobs"),
+    path("api/jobs.json", listing.jobs_json, name="api-json"),
+    path("api/jobs.csv", listing.jobs_csv, name="api-csv"),
+    path("api/facets/", listing.job_facets, name="api-facets"),
+    path("api/complete/", listing.completion, name="api-complete"),
     path("api/jobs/events", list_events, name="list-events"),
     path("api/jobs/<str:uid>/", api.job, name="api-job"),
-    path("api/jobs/<str:uid>/timeline/", api.job_timeline, name="api-timeline"),
+    path("api/jobs/<str:uid>/timeline/", timeline.job_timeline, name="api-timeline"),
     path("api/jobs/<str:uid>/events", job_events, name="job-events"),
     re_path(r"^api/(?P<path>.*)$", api.not_found),
 ]

@@ -15,7 +15,7 @@ def test_the_list_says_what_the_page_says(client: Client, seed: Job) -> None:
     assert found["next"] is None
     (job,) = found["jobs"]
     assert (job["true_restarts"], job["kubectl_restarts"], job["hidden_restarts"]) == (6, 1, 5)
-    assert job["exit_codes"][0] == {"exit_code": 138, "oom": False, "restarts": 5}
+    assert job["exit_codes"][0] == {"exit_code": 138, "oom": False, "ends": 5}
     assert client.get("/api/jobs/?exit=137").json()["jobs"] == []
 
 
@@ -23,7 +23,7 @@ def test_the_list_says_what_the_page_says(client: Client, seed: Job) -> None:
 @pytest.mark.parametrize(
     ("address", "status", "code"),
     [
-        ("/api/jobs/?exit=x", 400, "bad-request"),
+        ("/api/jobs/?exit=x", 400, "bad-filter"),
         ("/api/jobs/?after=x", 400, "bad-request"),
         ("/api/jobs/none/", 404, "unknown-job"),
         ("/api/jobs/none/timeline/", 404, "unknown-job"),

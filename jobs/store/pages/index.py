@@ -322,14 +322,21 @@ def _micro(at: float | None) -> int | None:
 
 _index = JobIndex()
 _lock = threading.RLock()
+_looking = threading.local()
 
 
 @contextmanager
 def current() -> Iterator[JobIndex]:
-    """The index as the database is now; one thread at a time."""
+    """The index as the database is now, for one thread at a time; within one, it stays as it is."""
     with _lock:
-        _index.refresh()
-        yield _index
+        inside = getattr(_looking, "inside", False)
+        if not inside:
+            _index.refresh()
+        _looking.inside = True
+        try:
+            yield _index
+        finally:
+            _looking.inside = inside
 
 
 def forget() -> None:

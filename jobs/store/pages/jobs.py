@@ -1,162 +1,33 @@
-"""The job list: filters, orders, pages, facets, and what its rows show besides the job's own columns."""
+"""The job list: its pages, sums and facets, and what its rows show besides the job's own columns."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
 from typing import NamedTuple
 
-from django.db.models import Case, Count, F, Q, QuerySet, Sum, Value, When, Window
+from django.db.models import Count, QuerySet, Window
 from django.db.models.functions import RowNumber
 
 from jobs.models import Job, Restart
+from jobs.store.pages.index import FacetValue, Order, Place, current
+from jobs.store.pages.jobfilter import JobFilter, shown_state
+
+__all__ = ["FacetValue", "JobFilter", "Order", "Place", "current", "shown_state"]
 
 PAGE = 50
+EXPORTED = 500  # jobs read at a time
 TICKS = 300  # restarts of one job that its strip shows: the newest
 FACET_VALUES = 12
-FINISHED = ("Succeeded", "Failed")
-DELETED, RESTARTING = "Deleted", "Restarting"
-# What a list shows as state: a job that is gone is not restarting, and one whose replica waits between two runs is,
-# whatever its condition says.
-SHOWN_STATE = Case(
-    When(Q(present=False) & ~Q(state__in=FINISHED), then=Value(DELETED)),
-    When(Q(restarting_since__isnull=False), then=Value(RESTARTING)),
-    default=F("state"),
-)
+SORTS = ("recent", "restarts", "kubectl", "hidden", "created")
 
 
-def shown_state(job: Job) -> str:
-    """The same for one row as SHOWN_STATE in a query."""
-    if not job.present and job.state not in FINISHED:
-        return DELETED
-    return RESTARTING if job.restarting_since is not None else job.state
+@dataclass
+class Page:
+    """One page of the list, and where the next begins (None: there is none)."""
 
-
-@dataclass(frozen=True)
-class JobFilter:
-    """What a list is narrowed to; values of one field are alternatives."""
-
-    state: tuple[str, ...] = ()
-    kind: tuple[str, ...] = ()
-    namespace: tuple[str, ...] = ()
-    cluster: tuple[str, ...] = ()
-    exit: tuple[int, ...] = ()
-    q: str = ""
-
-    def rows(self, *, without: str = "") -> QuerySet[Job]:
-        """The jobs that match; ``without`` leaves one field out, as that field's own facet counts."""
-        found: QuerySet[Job] = Job.objects.all()
-        if self.state and without != "state":
-            found = found.alias(shown=SHOWN_STATE).filter(shown__in=self.state)
-        for name, column in (("kind", "kind"), ("namespace", "namespace"), ("cluster", "cluster__name")):
-            values = getattr(self, name)
-            if values and without != name:
-                found = found.filter(**{f"{column}__in": values})
-        if self.exit and without != "exit":
-            codes = Restart.objects.filter(counts=True, exit_code__in=self.exit)
-            found = found.filter(id__in=codes.values("job_id"))
-        if self.q:
-            found = found.filter(Q(name__icontains=self.q) | Q(namespace__icontains=self.q) | Q(uid=self.q))
-        return found
-
-    def matches(self, job: Job, codes: Iterable[int | None]) -> bool:
-        """Whether one job belongs into the list: the same answer as ``rows``. ``codes``: those of its restarts."""
-        text = self.q.lower()
-        return (
-            (not self.state or shown_state(job) in self.state)
-            and (not self.kind or job.kind in self.kind)
-            and (not self.namespace or job.namespace in self.namespace)
-            and (not self.cluster or job.cluster.name in self.cluster)
-            and (not self.exit or bool(set(self.exit) & set(codes)))
-            and (not text or text in job.name.lower() or text in job.namespace.lower() or self.q == job.uid)
-        )
-
-
-@dataclass(frozen=True)
-class Sort:
-    """An order of the list, the largest first; rows without a value come last, each part by id."""
-
-    column: str
-    nullable: bool
-
-
-SORTS = {
-    "recent": Sort("last_restart_at", nullable=True),
-    "restarts": Sort("true_restarts", nullable=False),
-    "hidden": Sort("hidden_restarts", nullable=False),
-    "created": Sort("created_at", nullable=True),
-}
-
-
-class Cursor(NamedTuple):
-    """The last row of a page: the next one begins behind it."""
-
-    value: float | None
-    id: int
-
-    def __str__(self) -> str:
-        return f"{'' if self.value is None else repr(self.value)}~{self.id}"
-
-
-def cursor_from(text: str) -> Cursor:
-    """Raises ValueError for anything that ``str(cursor)`` does not write."""
-    value, tilde, row = text.partition("~")
-    if not tilde:
-        raise ValueError(f"not a cursor: {text[:80]!r}")
-    number = float(value) if value else None
-    if number is not None and not isfinite(number):
-        raise ValueError(f"not a cursor: {text[:80]!r}")
-    identity = int(row)
-    if abs(identity) >= 2**63:
-        raise ValueError(f"not a cursor: {text[:80]!r}")
-    return Cursor(number, identity)
-
-
-def list_page(
-    chosen: JobFilter, sort: str = "recent", after: Cursor | None = None, size: int = PAGE
-) -> tuple[list[Job], Cursor | None]:
-    """One page of jobs and where the next begins (None: there is none).
-
-    Rows with a value and rows without are two queries, each of which walks an index: databases disagree on where
-    nulls stand.
-    """
-    order = SORTS[sort]
-    jobs: list[Job] = []
-    if after is None or after.value is not None:
-        jobs = _valued(chosen, order, after, size + 1)
-    if order.nullable and len(jobs) <= size:
-        behind = after.id if after is not None and after.value is None else None
-        jobs += _valueless(chosen, order, behind, size + 1 - len(jobs))
-    if len(jobs) <= size:
-        return jobs, None
-    last = jobs[size - 1]
-    return jobs[:size], Cursor(getattr(last, order.column), last.id)
-
-
-def listed(rows: QuerySet[Job]) -> QuerySet[Job]:
-    return rows.select_related("cluster").defer("record")
-
-
-def _valued(chosen: JobFilter, order: Sort, after: Cursor | None, limit: int) -> list[Job]:
-    column = order.column
-    rows = listed(chosen.rows())
-    if order.nullable:
-        rows = rows.filter(**{f"{column}__isnull": False})
-    if after is not None:
-        rows = rows.filter(Q(**{f"{column}__lt": after.value}) | Q(**{column: after.value}, id__lt=after.id))
-    return list(rows.order_by(f"-{column}", "-id")[:limit])
-
-
-def _valueless(chosen: JobFilter, order: Sort, behind: int | None, limit: int) -> list[Job]:
-    rows = listed(chosen.rows()).filter(**{f"{order.column}__isnull": True})
-    if behind is not None:
-        rows = rows.filter(id__lt=behind)
-    return list(rows.order_by("-id")[:limit])
-
-
-def list_rows(ids: Sequence[int]) -> list[Job]:
-    """Jobs by id, for rows that are fetched anew; in no order."""
-    return list(listed(Job.objects.filter(id__in=ids)))
+    jobs: list[Job]
+    following: Place | None
+    matching: int
 
 
 @dataclass
@@ -167,36 +38,57 @@ class Totals:
     hidden: int = 0
 
 
-def list_totals(chosen: JobFilter) -> Totals:
+def list_page(chosen: JobFilter, order: Order, after: Place | None, now: float, size: int = PAGE) -> Page:
+    with current() as index:
+        found = index.select(chosen, now)
+        ids = index.page(found, order, after, size + 1)
+        following = index.place(ids[size - 1], order) if len(ids) > size else None
+        matching = found.bit_count()
+    return Page(_in_order(ids[:size]), following, matching)
+
+
+def list_all(chosen: JobFilter, order: Order, now: float) -> Iterator[list[Job]]:
+    """Everything that is filtered, in parts, as it was at the beginning."""
+    with current() as index:
+        found = index.select(chosen, now)
+        ids = index.page(found, order, None, found.bit_count())
+    for start in range(0, len(ids), EXPORTED):
+        yield _in_order(ids[start : start + EXPORTED])
+
+
+def list_totals(chosen: JobFilter, now: float) -> Totals:
     """The sums of the line above the list, over all that is filtered."""
-    sums = chosen.rows().aggregate(
-        jobs=Count("id"), true=Sum("true_restarts"), kubectl=Sum("kubectl_restarts"), hidden=Sum("hidden_restarts")
-    )
-    return Totals(**{name: value or 0 for name, value in sums.items()})
+    with current() as index:
+        found = index.select(chosen, now)
+        sums = [index.numbers[name].total(found) for name in ("restarts", "kubectl", "hidden")]
+    return Totals(found.bit_count(), *sums)
 
 
-class FacetValue(NamedTuple):
-    value: str
-    jobs: int
-
-
-def list_facets(chosen: JobFilter) -> dict[str, list[FacetValue]]:
+def list_facets(chosen: JobFilter, now: float, size: int = FACET_VALUES) -> dict[str, list[FacetValue]]:
     """For each field its most frequent values among the jobs that the other fields let through."""
-    facets: dict[str, list[FacetValue]] = {}
-    facets["state"] = _facet(chosen.rows(without="state").annotate(shown=SHOWN_STATE), "shown")
-    for name, column in (("kind", "kind"), ("namespace", "namespace"), ("cluster", "cluster__name")):
-        facets[name] = _facet(chosen.rows(without=name), column)
-    codes = Restart.objects.filter(counts=True, exit_code__isnull=False)
-    if any((chosen.state, chosen.kind, chosen.namespace, chosen.cluster, chosen.q)):
-        codes = codes.filter(job_id__in=chosen.rows(without="exit").values("id"))
-    counted = codes.values_list("exit_code").annotate(n=Count("job_id", distinct=True)).order_by("-n", "exit_code")
-    facets["exit"] = [FacetValue(str(code), n) for code, n in counted[:FACET_VALUES]]
-    return facets
+    with current() as index:
+        return index.facets(chosen, now, size)
 
 
-def _facet(rows: QuerySet[Job], column: str) -> list[FacetValue]:
-    counted = rows.values_list(column).annotate(n=Count("id")).order_by("-n", column)
-    return [FacetValue(value, n) for value, n in counted[:FACET_VALUES]]
+def known_values(name: str, beginning: str, size: int) -> list[FacetValue]:
+    """Values of a field that begin like this (whatever the case), the most frequent ones first."""
+    with current() as index:
+        return index.beginning(name, beginning, size)
+
+
+def _in_order(ids: Sequence[int]) -> list[Job]:
+    """The rows of these ids, in their order; what is no longer there is left out."""
+    rows = {job.id: job for job in list_rows(ids)}
+    return [rows[number] for number in ids if number in rows]
+
+
+def listed(rows: QuerySet[Job]) -> QuerySet[Job]:
+    return rows.select_related("cluster").defer("record")
+
+
+def list_rows(ids: Sequence[int]) -> list[Job]:
+    """Jobs by id, for rows that are fetched anew; in no order."""
+    return list(listed(Job.objects.filter(id__in=ids)))
 
 
 class CodeCount(NamedTuple):
@@ -206,7 +98,7 @@ class CodeCount(NamedTuple):
 
 
 def list_codes(ids: Sequence[int]) -> dict[int, list[CodeCount]]:
-    """The ends that were restarts, by job: code, whether the kernel killed for memory, how often; most often first."""
+    """The ends that count, by job: those that were restarts, and the one that failed the job; most often first."""
     counted = (
         Restart.objects.filter(job_id__in=ids, counts=True)
         .values_list("job_id", "exit_code", "cause_code")
@@ -215,6 +107,9 @@ def list_codes(ids: Sequence[int]) -> dict[int, list[CodeCount]]:
     sums: dict[int, dict[tuple[int | None, bool], int]] = defaultdict(lambda: defaultdict(int))
     for job, code, cause, n in counted:
         sums[job][code, cause == "oom"] += n
+    failed = Job.objects.filter(id__in=ids).exclude(fail_cause="")
+    for job, code, cause in failed.values_list("id", "fail_code", "fail_cause"):
+        sums[job][code, cause == "oom"] += 1
     return {
         job: sorted(
             (CodeCount(code, oom, n) for (code, oom), n in codes.items()), key=lambda c: (-c.times, c.code or 0)

@@ -61,9 +61,8 @@ class Subscriber:
 
 def list_items(jobs: list[Listed], chosen: JobFilter, ids: Collection[int]) -> list[Json]:
     """The changed jobs that a list shows, or would show if it were loaded now."""
-    return [
-        item.data for item in jobs if item.job.id in ids or chosen.matches(item.job, [code.code for code in item.codes])
-    ]
+    now = time.time()
+    return [item.data for item in jobs if item.job.id in ids or chosen.matches(item.job, now)]
 
 
 class Hub:

@@ -1,7 +1,7 @@
-"""The job list and the fragment that brings its rows up to date."""
+"""The job list, and the fragments that bring its rows and its facets up to date."""
 
 import time
-from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
@@ -9,60 +9,86 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_safe
 
 from jobs.store.pages.changes import last_sequence
-from jobs.store.pages.jobs import FacetValue, JobFilter, list_facets, list_page, list_rows, list_totals
+from jobs.store.pages.jobfilter import JobFilter
+from jobs.store.pages.jobs import SORTS, Order, current, known_values, list_page, list_rows, list_totals
 from jobs.web.context import frame
 from jobs.web.errors import BadRequestError, error_page
-from jobs.web.filters import cursor, ids_from, job_filter, query_string, sort_from, toggled
+from jobs.web.facets import facets, removable
+from jobs.web.filters import (
+    address,
+    ids_from,
+    job_filter,
+    order_from,
+    order_text,
+    parsed,
+    place_from,
+    place_text,
+    query_text,
+)
+from jobs.web.query import Parsed, write
 from jobs.web.rows import rows
 
-
-@dataclass
-class FacetLink:
-    value: str
-    jobs: int
-    chosen: bool
-    href: str
+AT_ONCE = 20_000  # jobs up to which the page brings its facets along
 
 
-@dataclass
-class Facet:
-    name: str
+class SortLink(NamedTuple):
     title: str
-    links: list[FacetLink]
-
-    @property
-    def worth_showing(self) -> bool:
-        """One cluster is no choice; anything else says at least what there is."""
-        return len(self.links) > (self.name == "cluster") or any(link.chosen for link in self.links)
+    href: str
+    direction: str
+    """ascending, descending, or "" where the list is in another order: as ``aria-sort`` has it."""
 
 
 @require_safe
 def job_list(request: HttpRequest) -> HttpResponse:
+    """The list; a word of the filter that cannot be understood is told beside the box, and the others apply."""
+    found = parsed(request.GET)
     try:
-        chosen, sort, after = job_filter(request.GET), sort_from(request.GET), cursor(request.GET)
+        order, after = order_from(request.GET), place_from(request.GET)
     except BadRequestError as error:
-        return error_page(request, 400, _("This filter cannot be understood"), str(error))
+        return error_page(request, 400, _("This address cannot be understood"), str(error))
+    now = time.time()
     seq = last_sequence()  # before the rows: what is written meanwhile is told again, and nothing is missed
-    jobs, following = list_page(chosen, sort, after)
-    facets = _facets(chosen, sort)
+    chosen = found.chosen
+    with current():  # so that rows, sums and facets are of the same moment
+        page = list_page(chosen, order, after, now)
+        totals = list_totals(chosen, now)
+        several_clusters = len(known_values("cluster", "", 2)) > 1
+        offered = facets(chosen, order, now) if totals.jobs <= AT_ONCE else None
+    query = address(chosen, order)
     context = frame(request, "jobs") | {
         "seq": seq,
-        "rows": rows(jobs, time.time()),
-        "totals": list_totals(chosen),
-        "facets": facets,
-        "several_clusters": any(facet.name == "cluster" and len(facet.links) > 1 for facet in facets),
-        "chosen": chosen,
+        "rows": rows(page.jobs, now),
+        "totals": totals,
+        "facets": offered,
+        "several_clusters": several_clusters,
+        "text": query_text(request.GET) if found.problems else write(chosen),
+        "wrong": _marked(query_text(request.GET), found),
+        "problems": found.problems,
         "narrowed": chosen != JobFilter(),
-        "removable": _removable(chosen, sort),
-        "sort": sort,
-        "sorts": _sorts(chosen, sort),
-        "first_href": query_string(chosen, sort),
-        "next_href": query_string(chosen, sort, after=str(following)) if following else "",
+        "removable": removable(chosen, order),
+        "sort": order_text(order),
+        "sorts": _sorts(chosen, order),
+        "query": query,
+        "first_href": query,
+        "next_href": address(chosen, order, after=place_text(page.following)) if page.following else "",
         "later_page": after is not None,
-        "ids": ",".join(str(job.id) for job in jobs),
-        "events_query": query_string(chosen, sort)[1:],
+        "ids": ",".join(str(job.id) for job in page.jobs),
     }
-    return render(request, "jobs/list.html", context)
+    return render(request, "jobs/list.html", context, status=400 if found.problems else 200)
+
+
+@require_safe
+def job_facets(request: HttpRequest) -> HttpResponse:
+    """The facets as a fragment of their own; without scripts, as a page."""
+    try:
+        chosen, order = job_filter(request.GET), order_from(request.GET)
+    except BadRequestError as error:
+        return error_page(request, 400, _("This address cannot be understood"), str(error))
+    query = address(chosen, order)
+    context: dict[str, Any] = {"facets": facets(chosen, order, time.time()), "query": query, "first_href": query}
+    if request.headers.get("HX-Request"):
+        return render(request, "jobs/_facets.html", context)
+    return render(request, "jobs/facets.html", frame(request, "jobs") | context)
 
 
 @require_safe
@@ -72,51 +98,35 @@ def job_rows(request: HttpRequest) -> HttpResponse:
         ids, chosen = ids_from(request.GET), job_filter(request.GET)
     except BadRequestError as error:
         return error_page(request, 400, _("This address cannot be understood"), str(error))
-    context = {"rows": rows(list_rows(ids), time.time()), "several_clusters": request.GET.get("clusters") == "several"}
+    now = time.time()
+    context = {"rows": rows(list_rows(ids), now), "several_clusters": request.GET.get("clusters") == "several"}
     if request.GET.get("totals"):
-        context["totals"] = list_totals(chosen)
+        context["totals"] = list_totals(chosen, now)
     return render(request, "jobs/_rows_only.html", context)
 
 
-def _facets(chosen: JobFilter, sort: str) -> list[Facet]:
+def _marked(text: str, found: Parsed) -> list[tuple[str, bool]]:
+    """The query in pieces, with whether each is a word that was not understood."""
+    pieces, position = [], 0
+    for problem in found.problems:
+        pieces += [(text[position : problem.start], False), (text[problem.start : problem.end], True)]
+        position = problem.end
+    return [piece for piece in [*pieces, (text[position:], False)] if piece[0]] if pieces else []
+
+
+def _sorts(chosen: JobFilter, order: Order) -> dict[str, SortLink]:
+    """By column. The largest come first; choosing the column again turns the order round."""
     titles = {
-        "state": _("State"),
-        "exit": _("Exit code"),
-        "kind": _("Kind"),
-        "namespace": _("Namespace"),
-        "cluster": _("Cluster"),
+        "recent": _("Last restart"),
+        "restarts": _("Restarts"),
+        "kubectl": "kubectl",
+        "hidden": _("Hidden"),
+        "created": _("Created"),
     }
-    found = list_facets(chosen)
-    return [Facet(name, title, _links(chosen, sort, name, found[name])) for name, title in titles.items()]
-
-
-def _links(chosen: JobFilter, sort: str, name: str, values: list[FacetValue]) -> list[FacetLink]:
-    """The values with their counts; a chosen value stays, also where nothing has it any more."""
-    have = {str(value) for value in getattr(chosen, name)}
-    listed = [*values, *(FacetValue(value, 0) for value in sorted(have - {value.value for value in values}))]
-    return [
-        FacetLink(value, jobs, value in have, query_string(toggled(chosen, name, value), sort))
-        for value, jobs in listed
-        if value
-    ]
-
-
-def _removable(chosen: JobFilter, sort: str) -> list[tuple[str, str]]:
-    """Each choice as (text, address without it), for the line that says what is filtered."""
-    found = []
-    for name in ("state", "exit", "kind", "namespace", "cluster"):
-        for value in getattr(chosen, name):
-            found.append((f"{name}: {value}", query_string(toggled(chosen, name, str(value)), sort)))
-    if chosen.q:
-        found.append((f"“{chosen.q}”", query_string(JobFilter(**{**chosen.__dict__, "q": ""}), sort)))
-    return found
-
-
-def _sorts(chosen: JobFilter, sort: str) -> list[tuple[str, str, bool]]:
-    names = {
-        "recent": _("last restart"),
-        "restarts": _("restarts"),
-        "hidden": _("hidden"),
-        "created": _("newest"),
-    }
-    return [(title, query_string(chosen, name), name == sort) for name, title in names.items()]
+    links = {}
+    for column in SORTS:
+        current = order.column == column
+        turned = Order(column, smallest_first=current and not order.smallest_first)
+        direction = ("ascending" if order.smallest_first else "descending") if current else ""
+        links[column] = SortLink(titles[column], address(chosen, turned), direction)
+    return links
