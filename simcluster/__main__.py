@@ -11,6 +11,7 @@ import sys
 from pathlib import Path
 
 from simcluster import rbac
+from simcluster.certificate import self_signed
 from simcluster.clock import LoopClock, parse_rfc3339
 from simcluster.cluster import Cluster
 from simcluster.errors import ApiError
@@ -68,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--port-file", type=Path, metavar="FILE", help="write the port once requests are answered")
     add("--token", default="", help="the administrator's bearer token (default: none is asked for)")
     add("--rbac", action="store_true", help="rights come from roles and bindings; everybody needs a token")
+    add("--tls", action="store_true", help="serve HTTPS, with a certificate made at the start (implied by --rbac)")
     add("--truth-out", type=Path, metavar="FILE", help="write at the end what really happened")
     add("--forbid", action="append", default=[], metavar="RESOURCE[:VERB,...]", help="answer 403 (repeatable)")
     add("--without", action="append", default=[], metavar="RESOURCE", help="leave a CRD out (repeatable)")
@@ -92,9 +94,11 @@ async def _run(given: argparse.Namespace, options: Options) -> None:
             cluster.run(name)
     listener = bind(given.port)
     port = listener.getsockname()[1]
-    address = f"http://127.0.0.1:{port}"
+    pems = self_signed() if given.tls or given.rbac else None
+    address = f"{'https' if pems else 'http'}://127.0.0.1:{port}"
     if given.kubeconfig_out:
-        _write(given.kubeconfig_out, kubeconfig(address, options.token, (given.namespace or ["default"])[0]))
+        namespace, certificate = (given.namespace or ["default"])[0], pems[0] if pems else ""
+        _write(given.kubeconfig_out, kubeconfig(address, options.token, namespace, certificate))
     if given.port and port != given.port:
         print(f"simcluster: port {given.port} is taken", file=sys.stderr)
     compaction = asyncio.create_task(_compact(store, clock, given.keep_seconds))
@@ -102,7 +106,7 @@ async def _run(given: argparse.Namespace, options: Options) -> None:
     if given.port_file:
         _write(given.port_file, f"{port}\n")
     try:
-        await serve(api, listener, stop)
+        await serve(api, listener, stop, pems)
     finally:
         compaction.cancel()
         clock.close()

@@ -5,7 +5,7 @@ from typing import Any
 
 from simcluster import validation
 from simcluster.errors import bad_request, cause, invalid
-from simcluster.resources import NAMESPACES, PODS, TRAINING_JOBS, Resource
+from simcluster.resources import NAMESPACES, PODS, RBAC_RESOURCES, TRAINING_JOBS, Resource
 from simcluster.schemas.kinds import schema_of
 
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -68,11 +68,21 @@ def check_name(resource: Resource, name: str) -> None:
     if not name:
         message = "Required value: name or generateName is required"
         raise invalid(resource, name, [cause("FieldValueRequired", message, "metadata.name")])
+    if resource in RBAC_RESOURCES:  # such names may hold colons
+        _check_path_segment(resource, name)
+        return
     if len(name) > limit:
         message = f'Invalid value: "{name}": must be no more than {limit} characters'
         raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
     if re.fullmatch(pattern, name) is None:
         message = f'Invalid value: "{name}": {text}'
+        raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
+
+
+def _check_path_segment(resource: Resource, name: str) -> None:
+    if name in (".", "..") or "/" in name or "%" in name:
+        reason = f"may not be '{name}'" if name in (".", "..") else f"may not contain '{'/' if '/' in name else '%'}'"
+        message = f'Invalid value: "{name}": {reason}'
         raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
 
 

@@ -11,6 +11,7 @@ from simcluster.schemas.kinds import schema_of
 from simcluster.schemas.schema import ANY, Schema
 
 Obj = dict[str, Any]
+_LAST_APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
 
 
 def applied(
@@ -37,7 +38,7 @@ def applied(
     clashes = [
         (entry, fields.intersection(entry["fieldsV1"], fields.intersection(wanted, changed))) for entry in others
     ]
-    if not force and any(tree for _, tree in clashes):
+    if not force and not _is_own_past(resource, live, manager, clashes) and any(tree for _, tree in clashes):
         raise _conflict([(entry, tree) for entry, tree in clashes if tree])
     kept = []
     for entry, tree in clashes:
@@ -53,6 +54,21 @@ def applied(
             )
         )
     return merged, fields.in_order(kept)
+
+
+def _is_own_past(resource: Resource, live: Obj, manager: str, clashes: list[tuple[Obj, Tree]]) -> bool:
+    """Whether all conflicts are with what kubectl applied from the client's side before: that is no stranger."""
+    text = (live["metadata"].get("annotations") or {}).get(_LAST_APPLIED)
+    if manager != "kubectl" or not isinstance(text, str):
+        return False
+    try:
+        past = json.loads(text)
+    except ValueError:
+        return False
+    if not isinstance(past, dict) or not isinstance(past.get("metadata"), dict):
+        return False
+    own = fields.owned(resource, past)
+    return not any(fields.difference(tree, own) for _, tree in clashes)
 
 
 def _bare(obj: Obj) -> Obj:

@@ -4,11 +4,14 @@ A set of fields is a tree as in FieldsV1: `f:name` for a field, `k:{...}` for an
 for an item of a set; `.` inside a node says that the node itself belongs to the set, an empty node says it too.
 """
 
+import functools
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from simcluster.resources import EVENTS, Resource
+import msgspec
+
+from simcluster.resources import EVENTS, PODS, Resource
 from simcluster.schemas.kinds import schema_of
 from simcluster.schemas.schema import ANY, Schema
 
@@ -16,6 +19,8 @@ Obj = dict[str, Any]
 Tree = dict[str, Any]
 SELF = "."
 _ABSENT = object()
+_SHARED_LIMIT = 10_000
+_SHARED: dict[bytes, Tree] = {}
 _UNMANAGED_METADATA = frozenset(
     (
         "name",
@@ -30,6 +35,8 @@ _UNMANAGED_METADATA = frozenset(
         "deletionGracePeriodSeconds",
     )
 )
+TOKEN_VOLUME = "kube-api-access-"  # noqa: S105
+_ADMITTED = ("preemptionPolicy", "priority", "serviceAccount", "serviceAccountName", "tolerations")
 # Typed objects print these although nobody set them, so that setting them is a change and no addition.
 _EVENT_BASE: Obj = {
     "involvedObject": {},
@@ -49,7 +56,8 @@ def after_update(
     entries = list(new["metadata"].get("managedFields") or []) if old is not None else []
     before = old if old is not None else _base(resource)
     schema = schema_of(resource)
-    changed, removed = compare(schema, _managed(before), _managed(new))
+    written = new if old is not None else _as_sent(resource, new)
+    changed, removed = compare(schema, _managed(before), _managed(written))
     if not changed and not removed:
         return entries
     others = []
@@ -71,6 +79,7 @@ def after_update(
 def managed_entry(
     resource: Resource, manager: str, operation: str, fields: Tree, *, time: str, subresource: str
 ) -> Obj:
+    fields = {step: {inner: _shared(tree) for inner, tree in below.items()} for step, below in fields.items()}
     entry: Obj = {
         "manager": manager,
         "operation": operation,
@@ -84,6 +93,14 @@ def managed_entry(
     return {**entry, "subresource": subresource} if subresource else entry
 
 
+def _shared(tree: Tree) -> Tree:
+    """An equal tree that is kept already: the pods of a cluster differ little, and trees take more room than pods."""
+    key = msgspec.json.encode(tree)
+    if len(_SHARED) >= _SHARED_LIMIT and key not in _SHARED:
+        _SHARED.clear()
+    return _SHARED.setdefault(key, tree)
+
+
 def in_order(entries: list[Obj]) -> list[Obj]:
     """Applied ones first, then by time and manager."""
     return sorted(entries, key=lambda entry: (entry["operation"] != "Apply", entry.get("time", ""), entry["manager"]))
@@ -93,6 +110,30 @@ def _base(resource: Resource) -> Obj:
     if resource is EVENTS:
         return {**_EVENT_BASE, "metadata": {}}
     return {**resource.bookmark, "metadata": {}}
+
+
+def _as_sent(resource: Resource, obj: Obj) -> Obj:
+    """A new object without what the server's admission added, which belongs to nobody."""
+    if resource.has_status_subresource:
+        obj = {key: value for key, value in obj.items() if key != "status"}
+    if resource is not PODS:
+        return obj
+    spec = {key: value for key, value in (obj.get("spec") or {}).items() if key not in _ADMITTED}
+    spec["volumes"] = _without_token(spec.get("volumes"))
+    for key in ("containers", "initContainers"):
+        if isinstance(spec.get(key), list):
+            spec[key] = [
+                _trimmed({**item, "volumeMounts": _without_token(item.get("volumeMounts"))}) for item in spec[key]
+            ]
+    return {**obj, "spec": _trimmed(spec)}
+
+
+def _without_token(items: Any) -> list[Obj]:
+    return [item for item in items or [] if not str(item.get("name", "")).startswith(TOKEN_VOLUME)]
+
+
+def _trimmed(obj: Obj) -> Obj:
+    return {key: value for key, value in obj.items() if not (key in ("volumes", "volumeMounts") and not value)}
 
 
 def _managed(obj: Obj) -> Obj:
@@ -121,42 +162,68 @@ def leaves(schema: Schema, value: Any) -> Tree:
     return tree
 
 
-def is_valid(entries: Any) -> bool:
-    """Whether a client's managedFields can be kept."""
+def kept(given: Any, old: Any) -> Any:
+    """What an update makes of managedFields: a client that leaves them out, or writes nonsense, does not clear them;
+    one empty entry does."""
+    if given == [{}]:
+        return None
+    return given if given and _is_valid(given) else old
+
+
+def _is_valid(entries: Any) -> bool:
     return isinstance(entries, list) and all(
         isinstance(entry, dict)
         and isinstance(entry.get("manager"), str)
         and entry.get("operation") in ("Apply", "Update")
         and isinstance(entry.get("apiVersion"), str)
+        and isinstance(entry.get("time", ""), str)
         and isinstance(entry.get("fieldsV1"), dict)
+        and all(isinstance(below, dict) for below in entry["fieldsV1"].values())
         for entry in entries
     )
 
 
 def compare(schema: Schema, old: Any, new: Any) -> tuple[Tree, Tree]:
     """What `new` adds or changes, and what it lacks."""
-    changed, removed = {}, {}
-    before = {step: (inner, child) for step, inner, child in children(schema, old)}
-    for step, inner, child in children(schema, new):
-        _, former = before.pop(step, (None, _ABSENT))
-        if former is child:
-            continue
-        if former is _ABSENT:
-            changed[step] = _everything(inner, child)
-            continue
-        if _is_granular(inner, child) and _is_granular(inner, former):
-            below_changed, below_removed = compare(inner, former, child)
-            if below_changed:
-                changed[step] = below_changed
-            if below_removed:
-                removed[step] = below_removed
-        elif former != child:
-            below = _everything(inner, child)
-            # A value that was null or of another kind counts as changed, and what it holds now as added.
-            changed[step] = {key: item for key, item in below.items() if key != SELF} if former is None else below
-    for step, (inner, former) in before.items():
-        removed[step] = _everything(inner, former)
+    changed: Tree = {}
+    removed: Tree = {}
+    if isinstance(old, dict) and isinstance(new, dict):
+        # What is equal is skipped at once, in one comparison: most of an object, in most writes.
+        parts = [
+            (f"f:{key}", schema.of(key) or ANY, old.get(key, _ABSENT), new.get(key, _ABSENT))
+            for key in sorted(new.keys() | old.keys())
+            if key not in old or key not in new or old[key] != new[key]
+        ]
+    else:
+        before = {step: child for step, _, child in children(schema, old)}
+        after = {step: child for step, _, child in children(schema, new)}
+        parts = [
+            (step, schema.items or ANY, before.get(step, _ABSENT), after.get(step, _ABSENT))
+            for step in [*after, *(step for step in before if step not in after)]
+        ]
+    for step, inner, former, child in parts:
+        _compare_part(inner, former, child, (changed, removed), step)
     return changed, removed
+
+
+def _compare_part(inner: Schema, former: Any, child: Any, results: tuple[Tree, Tree], step: str) -> None:
+    changed, removed = results
+    if former is child or former == child:
+        return
+    if child is _ABSENT:
+        removed[step] = _everything(inner, former)
+    elif former is _ABSENT:
+        changed[step] = _everything(inner, child)
+    elif _is_granular(inner, child) and _is_granular(inner, former):
+        below_changed, below_removed = compare(inner, former, child)
+        if below_changed:
+            changed[step] = below_changed
+        if below_removed:
+            removed[step] = below_removed
+    else:
+        below = _everything(inner, child)
+        # A value that was null counts as changed, and what it holds now as added.
+        changed[step] = {key: item for key, item in below.items() if key != SELF} if former is None else below
 
 
 def _everything(schema: Schema, value: Any) -> Tree:
@@ -184,9 +251,23 @@ def children(schema: Schema, value: Any) -> Iterable[tuple[str, Schema, Any]]:
 
 
 def key_step(schema: Schema, item: Mapping[str, Any]) -> str:
-    keys = {key: item.get(key, schema.key_defaults.get(key)) for key in sorted(schema.keys)}
-    present = {key: value for key, value in keys.items() if value is not None}
-    return "k:" + json.dumps(present, separators=(",", ":"), ensure_ascii=False)
+    """An item of a list by its keys, in the order of their names."""
+    keys = schema.keys if len(schema.keys) == 1 else sorted(schema.keys)
+    pairs = []
+    for key in keys:
+        value = item.get(key, schema.key_defaults.get(key))
+        if value is not None:
+            pairs.append(f'"{key}":{_quoted(value)}')
+    return f"k:{{{','.join(pairs)}}}"
+
+
+@functools.lru_cache(maxsize=4096)
+def _quoted_text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _quoted(value: Any) -> str:
+    return _quoted_text(value) if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
 
 
 # Sets of fields

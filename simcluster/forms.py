@@ -1,8 +1,9 @@
 """The forms in which a client may ask for objects: as they are, as rows of a Table, or their metadata alone."""
 
-from collections.abc import Iterator
+import functools
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 from simcluster import encoding
 from simcluster.clock import Clock
@@ -18,7 +19,7 @@ _CHUNK = 500  # objects encoded in one go, so that a large list does not hold up
 
 
 class Form(Protocol):
-    """Two requests for the same form share encoded lines, so a form is hashable by what it stands for."""
+    """Requests for the same form share one object, and so the lines encoded for it."""
 
     @property
     def opens_differently(self) -> bool:
@@ -36,7 +37,7 @@ class Form(Protocol):
         ...
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Plain:
     """Objects as they are."""
 
@@ -65,7 +66,7 @@ class Plain:
         return obj if self.resource.custom else {key: obj[key] for key in obj if key not in ("kind", "apiVersion")}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class AsTable:
     """Rows with the kind's columns. `include`: None, Metadata or Object, what a row carries beside its cells."""
 
@@ -109,7 +110,7 @@ class AsTable:
         return row
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class MetadataOnly:
     """PartialObjectMetadata, as metadata informers ask for."""
 
@@ -128,6 +129,21 @@ class MetadataOnly:
         yield from _pieces(opening, (_partial(obj) for obj in objects), b"]}\n")
 
 
+@functools.cache
+def plain(resource: Resource) -> Form:
+    return Plain(resource)
+
+
+@functools.lru_cache(maxsize=256)
+def _table(resource: Resource, clock: Any, include: str) -> Form:
+    return AsTable(resource, clock, include)
+
+
+@functools.cache
+def _metadata_only(resource: Resource) -> Form:
+    return MetadataOnly(resource)
+
+
 def negotiated(accept: str, include: str, resource: Resource, clock: Clock) -> Form:
     """The first form of an Accept header that is known here. Raises ApiError 406 if there is none, 400."""
     if include and include not in _INCLUDED:
@@ -139,12 +155,12 @@ def negotiated(accept: str, include: str, resource: Resource, clock: Clock) -> F
         wanted = dict(part.split("=", 1) for part in parameters if "=" in part)
         kind = wanted.get("as", "")
         if not kind:
-            return Plain(resource)
+            return plain(resource)
         if wanted.get("g") == "meta.k8s.io" and wanted.get("v") in ("v1", "v1beta1"):
             if kind == "Table":
-                return AsTable(resource, clock, include or "Metadata")
+                return _table(resource, cast("Hashable", clock), include or "Metadata")
             if kind in ("PartialObjectMetadata", "PartialObjectMetadataList"):
-                return MetadataOnly(resource)
+                return _metadata_only(resource)
     accepted = "application/json, application/yaml, application/vnd.kubernetes.protobuf"
     text = f"only the following media types are accepted: {accepted}"
     raise ApiError(406, "NotAcceptable", text)

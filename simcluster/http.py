@@ -115,6 +115,8 @@ class ApiServer:
                 return answers.json(200, VERSION, pretty=True)
             case ["api" | "apis" as root] if "as=APIGroupDiscoveryList" in request.headers.get("accept", ""):
                 return answers.json(200, discovery.aggregated(core=root == "api"), media_type=AGGREGATED_TYPE)
+            case ["openapi", "v2"]:
+                return Response(openapi.V2, 200, answers.headers(), openapi.V2_TYPE)
             case ["openapi", "v3"]:
                 document = openapi.index(self.options.missing)
             case ["openapi", "v3", *path]:
@@ -208,7 +210,7 @@ class ApiServer:
             return answers.json(code, answer, pretty=answer.get("kind") == "Status")
         deleted = writer.delete_collection(target, query, options)
         page = listing.Page(target.resource, deleted, self.store.resource_version)
-        content = b"".join(page.encoded(forms.Plain(target.resource)))
+        content = b"".join(page.encoded(forms.plain(target.resource)))
         return Response(content, headers=answers.headers(), media_type="application/json")
 
 

@@ -11,6 +11,8 @@ from simcluster.schemas.kinds import schema_of
 from simcluster.schemas.schema import Schema
 
 Obj = dict[str, Any]
+# The older document is asked for only when a kind is unknown: in protobuf, and it says no more than its version.
+V2, V2_TYPE = b"\n\x032.0", "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 _PARAMETERS = [
     {"name": name, "in": "query", "schema": {"type": "string"}}
     for name in ("dryRun", "fieldManager", "fieldValidation", "force")

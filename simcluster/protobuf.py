@@ -10,7 +10,7 @@ from typing import Any
 MAGIC = b"k8s\x00"
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 Obj = dict[str, Any]
-# field number: (name, kind); kind is text, flag, int, [text], a message, [message] or {text}
+# field number: (name, kind); kind is text, flag, int, a message, a list of one of these, map or quantities
 Message = Mapping[int, tuple[str, Any]]
 
 _OWNER: Message = {
@@ -95,6 +95,7 @@ _KINDS: Mapping[str, Message] = {
         4: ("description", "text"),
         5: ("preemptionPolicy", "text"),
     },
+    "ResourceQuota": _with_spec({1: ("hard", "quantities"), 2: ("scopes", ["text"])}),
     "Role": _ROLE,
     "ClusterRole": _ROLE,
     "RoleBinding": _BINDING,
@@ -138,8 +139,12 @@ def _message(data: bytes, shape: Message) -> Obj:
 
 
 def _take(result: Obj, name: str, kind: Any, value: Any) -> None:
-    if kind == "map":
-        entry = _message(value, {1: ("key", "text"), 2: ("value", "text")})
+    if isinstance(value, int) != (kind in ("flag", "int")):
+        raise ValueError("a value of another kind than the field's")
+    if kind in ("map", "quantities"):
+        entry = _message(value, {1: ("key", "text"), 2: ("value", "text" if kind == "map" else {1: ("text", "text")})})
+        if kind == "quantities":
+            entry["value"] = entry.get("value", {}).get("text", "0")
         result.setdefault(name, {})[entry.get("key", "")] = entry.get("value", "")
     elif isinstance(kind, list):
         result.setdefault(name, []).append(_value(kind[0], value))

@@ -8,7 +8,7 @@ CORE_VERBS = ("create", "delete", "deletecollection", "get", "list", "patch", "u
 _CONTAINERS_NULL = {"spec": {"containers": None}, "status": {}}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)  # there is one object per type, and it is a key everywhere
 class Resource:
     """One resource type.
 
@@ -31,7 +31,7 @@ class Resource:
     watch_cache: bool = True
     returns_deleted: bool = False
     only_verbs: tuple[str, ...] = ()
-    bookmark: dict[str, Any] = field(default_factory=dict, hash=False, compare=False)
+    bookmark: dict[str, Any] = field(default_factory=dict)
 
     @property
     def api_version(self) -> str:

@@ -3,7 +3,9 @@
 import asyncio
 import contextlib
 import socket
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import uvicorn
 
@@ -30,8 +32,10 @@ def bind(port: int) -> socket.socket:
     raise AssertionError("unreachable")
 
 
-async def serve(api: ApiServer, listener: socket.socket, stop: asyncio.Event) -> None:
-    """Serves until `stop` is set, then ends within 2 s, with open watches too."""
+async def serve(
+    api: ApiServer, listener: socket.socket, stop: asyncio.Event, pems: tuple[str, str] | None = None
+) -> None:
+    """Serves until `stop` is set, then ends within 2 s, with open watches too. `pems`: certificate and key for TLS."""
     config = uvicorn.Config(
         api.app(),
         lifespan="off",
@@ -41,6 +45,8 @@ async def serve(api: ApiServer, listener: socket.socket, stop: asyncio.Event) ->
         timeout_keep_alive=75,
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
+    if pems is not None:
+        _load_with_tls(config, pems)
     server = _Server(config)
     running = asyncio.create_task(server.serve(sockets=[listener]))
     stopping = asyncio.create_task(stop.wait())
@@ -49,6 +55,15 @@ async def serve(api: ApiServer, listener: socket.socket, stop: asyncio.Event) ->
     api.close()
     server.should_exit = True
     await running
+
+
+def _load_with_tls(config: uvicorn.Config, pems: tuple[str, str]) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        files = Path(folder) / "certificate", Path(folder) / "key"
+        for file, pem in zip(files, pems, strict=True):
+            file.write_text(pem, encoding="ascii")
+        config.ssl_certfile, config.ssl_keyfile = files
+        config.load()
 
 
 class _Server(uvicorn.Server):

@@ -363,8 +363,7 @@ class Store:
         obj = admission.defaulted(resource, obj, creating=False)
         keeps_status = resource.has_status_subresource and subresource is None
         given = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
-        if not fields.is_valid(given.get("managedFields")):  # a client that leaves them out does not mean to clear them
-            given["managedFields"] = old["metadata"].get("managedFields")
+        given["managedFields"] = fields.kept(given.get("managedFields"), old["metadata"].get("managedFields"))
         system = {key: old["metadata"][key] for key in SYSTEM_FIELDS if key in old["metadata"]}
         body = {key: value for key, value in obj.items() if not (keeps_status and key == "status")}
         if keeps_status and "status" in old:

@@ -7,7 +7,7 @@ from typing import Any
 
 from starlette.types import Message, Receive, Scope, Send
 
-from simcluster.forms import Form, Plain
+from simcluster.forms import Form, plain
 from simcluster.history import Change
 from simcluster.resources import Resource
 from simcluster.selectors import Selector
@@ -35,7 +35,7 @@ class Watcher:
         """Gets changes with a version above `after`, in this form."""
         self.resource = resource
         self.after = after
-        self.form: Form = form or Plain(resource)
+        self.form: Form = form or plain(resource)
         self.backlog: Iterator[bytes] = iter(())
         self.wake = asyncio.Event()
         self.dropped = asyncio.Event()
