@@ -3,6 +3,8 @@
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from jobs.web.context import frame
+
 
 class BadRequestError(Exception):
     """The request cannot be understood; the text is a sentence for whoever sent it."""
@@ -26,4 +28,5 @@ def error_page(request: HttpRequest, status: int, title: str, message: str) -> H
     if wants_json(request):
         codes = {400: "bad-request", 404: "not-found", 405: "method-not-allowed"}
         return api_error(status, codes.get(status, "error"), message)
-    return render(request, "jobs/error.html", {"title": title, "message": message, "status": status}, status=status)
+    shown = frame(request, "") | {"title": title, "message": message, "status": status}
+    return render(request, "jobs/error.html", shown, status=status)

@@ -16,6 +16,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from demo import processes as child_processes
+from tests.browser.site import Site, serving
 
 START_SECONDS = 120
 # The last ones keep the browser from calling its maker at the start, which a closed network answers slowly.
@@ -76,3 +77,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory, chromium_path: str) -> Iterat
         yield Demo(about["address"], Path(about["kubeconfig"]), folder / "logs")
     finally:
         child_processes.stop([child], grace=6)
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory, valkey_server: Path, chromium_path: str) -> Iterator[Site]:
+    """A server with a few recordings."""
+    with serving(tmp_path_factory.mktemp("site"), valkey_server) as found:
+        yield found

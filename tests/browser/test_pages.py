@@ -1,84 +1,13 @@
 """The pages over recordings, in a real browser: keyboard, themes, narrow screens, no scripts, hostile names."""
 
-import gzip
-import json
-import os
-import subprocess
-import sys
-import urllib.request
-from collections.abc import Iterator
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from demo import processes as child_processes
-from demo import valkey as embedded_valkey
+from tests.browser.site import HOSTILE, Site, manage, open_job
 from tests.support.truth import RECORDINGS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
-
-NAMES = ("seed-exitcode-138", "wave-60", "tf-onfailure-one-worker", "sidecar-restarts")
-HOSTILE = "<img src=x onerror=window.pwned=1>\u202e" + "x" * 200
-
-
-@dataclass(frozen=True)
-class Site:
-    address: str
-    jobs: dict[str, dict[str, Any]]  # by namespace
-    env: dict[str, str]
-
-    def job(self, namespace: str) -> str:
-        return f"{self.address}jobs/{self.jobs[namespace]['uid']}/"
-
-
-def manage(env: dict[str, str], *arguments: str) -> None:
-    command = [sys.executable, "manage.py", *arguments]
-    subprocess.run(command, env=os.environ | env, check=True, capture_output=True)
-
-
-def fetch(address: str) -> dict[str, Any]:
-    with urllib.request.urlopen(address, timeout=10) as answer:
-        return json.loads(answer.read())
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory, valkey_server: Path, chromium_path: str) -> Iterator[Site]:
-    """A server with a few recordings, one of them with a hostile name."""
-    folder = tmp_path_factory.mktemp("site")
-    env = {
-        "DATABASE_URL": f"sqlite:///{folder}/site.sqlite3",
-        "RESTARTSCOPE_DATA_DIR": str(folder),
-        "REDIS_URL": embedded_valkey.url(valkey_server),
-    }
-    text = gzip.decompress((RECORDINGS / "oom-killed" / "watch.jsonl.gz").read_bytes())
-    hostile = json.dumps(HOSTILE).encode()
-    (folder / "watch.jsonl").write_bytes(text.replace(b'"oom"', hostile).replace(b'"oom-killed"', b'"hostile"'))
-    manage(env, "replay", *(str(RECORDINGS / name) for name in NAMES), str(folder / "watch.jsonl"))
-    port = child_processes.free_port()
-    command = [sys.executable, "-m", "uvicorn", "dashboard.asgi:application", "--port", str(port)]
-    root = Path(__file__).resolve().parents[2]
-    child = child_processes.start(command, log=folder / "web.log", env=os.environ | env, cwd=root)
-
-    def up() -> bool:
-        try:
-            return bool(fetch(f"http://127.0.0.1:{port}/healthz"))
-        except OSError:
-            return False
-
-    try:
-        assert child_processes.wait(child, up, 60), child_processes.tail(folder / "web.log")
-        address = f"http://127.0.0.1:{port}/"
-        found = fetch(f"{address}api/jobs/")["jobs"]
-        yield Site(address, {job["namespace"]: job for job in found}, env)
-    finally:
-        child_processes.stop([child], grace=4)
-
-
-def open_job(page: Any, address: str) -> None:
-    page.goto(address)
-    page.locator("#timeline[data-ready]").wait_for()
 
 
 def test_the_indicator_says_live(site: Site, page: Any) -> None:
@@ -102,7 +31,7 @@ def test_narrowing_takes_one_click_and_is_in_the_address(site: Site, page: Any) 
 
 def test_keys_move_through_the_incarnations(site: Site, page: Any) -> None:
     open_job(page, site.job("seed-exitcode-138"))
-    page.locator("canvas").focus()
+    page.locator("[data-scroll] canvas").focus()
     status = page.locator("[data-status]")
     page.keyboard.press("ArrowDown")
     assert "tftest-worker-0" in status.inner_text()
@@ -122,20 +51,20 @@ def test_keys_move_through_the_incarnations(site: Site, page: Any) -> None:
 
 def test_the_shown_range_is_in_the_address_and_comes_back(site: Site, page: Any) -> None:
     open_job(page, site.job("seed-exitcode-138"))
-    box = page.locator("canvas").bounding_box()
+    box = page.locator("[data-scroll] canvas").bounding_box()
     page.mouse.move(box["x"] + 600, box["y"] + 150)
     page.mouse.wheel(0, -400)
     page.wait_for_function("() => location.search.includes('from=')")
     shared = page.url
     open_job(page, shared)
     assert page.url == shared
-    page.locator("canvas").dblclick(position={"x": 600, "y": 150})
+    page.locator("[data-scroll] canvas").dblclick(position={"x": 600, "y": 150})
     page.wait_for_function("() => !location.search.includes('from=')")
 
 
 def test_the_pointer_reads_a_bar(site: Site, page: Any) -> None:
     open_job(page, site.job("seed-exitcode-138"))
-    box = page.locator("canvas").bounding_box()
+    box = page.locator("[data-scroll] canvas").bounding_box()
     card = page.locator("[data-card]")
     page.mouse.move(box["x"] + 260, box["y"] + 122)
     card.wait_for(state="visible")
@@ -175,7 +104,7 @@ def test_names_of_the_cluster_are_never_markup(site: Site, page: Any) -> None:
     for tab in ("facts", "replicas"):
         page.locator(f"[data-tab={tab}]").click()
         page.locator(f"#tabs [data-tab={tab}][aria-current]").wait_for()
-    page.locator("canvas").hover(position={"x": 400, "y": 122})
+    page.locator("[data-scroll] canvas").hover(position={"x": 400, "y": 122})
     page.locator("[data-card]").wait_for(state="visible")
     assert page.evaluate("window.pwned") is None
     assert page.locator("img").count() == 0
@@ -197,7 +126,7 @@ def test_without_scripts_the_tables_answer(site: Site, browser: Any) -> None:
     assert page.locator("#jobs tbody tr").count() == 5
     page.goto(site.job("seed-exitcode-138"))
     assert page.locator("[data-number=true]").inner_text() == "6"
-    assert not page.locator("canvas").is_visible()
+    assert not page.locator("[data-scroll] canvas").is_visible()
     page.locator(".as-table summary").click()
     assert page.locator(".as-table tbody tr").count() == 9
     page.get_by_role("link", name="Replicas").click()

@@ -26,7 +26,7 @@ export class Timeline {
     this.root = root;
     this.now = now;
     this.callbacks = { onSelect, onOpen, onHover };
-    this.canvas = root.querySelector("canvas");
+    this.canvas = root.querySelector("[data-scroll] canvas");
     this.scroller = root.querySelector("[data-scroll]");
     this.spacer = root.querySelector("[data-spacer]");
     this.status = root.querySelector("[data-status]");
@@ -322,7 +322,7 @@ export class Timeline {
   }
 
   #draw() {
-    if (!this.layout || !this.width) return null;
+    if (!this.layout || !this.width || this.model.seq === 0) return null; // nothing is known yet
     const { lanes, restarts, pods, bands } = this.#derive();
     const scale = this.#scale();
     this.#request(scale);

@@ -1,0 +1,100 @@
+"""axe-core over every page, light and dark, wide and narrow; zoom; reduced motion."""
+
+from pathlib import Path
+from typing import Any
+
+import axe_playwright_python
+import pytest
+
+from tests.browser.site import Site, open_job
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(180)]
+
+AXE = Path(axe_playwright_python.__file__).parent / "axe.min.js"
+SERIOUS = ("serious", "critical")
+JOB = "seed-exitcode-138"
+TABS = ("restarts", "replicas", "phases", "podgroup", "events", "kubectl", "logs", "facts")
+
+
+def pages(site: Site) -> list[str]:
+    job = site.job(JOB)
+    tabs = [f"{job}?tab={tab}" for tab in TABS]
+    return [site.address, f"{site.address}watchers/", f"{site.address}jobs/none/", *tabs, site.job("wave-60")]
+
+
+def violations(page: Any) -> list[str]:
+    """One line for each serious thing that axe-core finds."""
+    page.evaluate(AXE.read_text(encoding="utf-8"))
+    found = page.evaluate("axe.run(document, {resultTypes: ['violations']})")["violations"]
+    return [
+        f"{one['id']}: {one['help']}: {[node['html'][:160] for node in one['nodes'][:3]]}"
+        for one in found
+        if one["impact"] in SERIOUS
+    ]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_axe_finds_nothing_serious(site: Site, browser: Any, scheme: str) -> None:
+    context = browser.new_context(color_scheme=scheme, locale="en-GB", viewport={"width": 1280, "height": 900})
+    page = context.new_page()
+    found = {}
+    for address in pages(site):
+        page.goto(address)
+        page.wait_for_function("document.readyState === 'complete'")
+        lines = violations(page)
+        if lines:
+            found[address] = lines
+    context.close()
+    assert not found
+
+
+@pytest.mark.parametrize("namespace", [JOB, "wave-60"])
+def test_at_twice_the_size_nothing_is_cut(site: Site, page: Any, namespace: str) -> None:
+    """A window of 1280 pixels zoomed to 200 % is one of 640."""
+    page.set_viewport_size({"width": 640, "height": 450})
+    for address in (site.address, site.job(namespace)):
+        page.goto(address)
+        assert page.evaluate("document.documentElement.scrollWidth <= innerWidth"), address
+    open_job(page, site.job(namespace))
+    for name in ("[data-number=true]", "[data-act=fit]", "[data-find]", "#tabs .tab-links a"):
+        box = page.locator(name).first.bounding_box()
+        assert box and box["x"] >= 0 and box["x"] + box["width"] <= 640, name
+
+
+def test_the_job_page_works_from_the_keyboard_alone(site: Site, page: Any) -> None:
+    open_job(page, site.job("wave-60"))
+    page.locator("[data-find]").focus()
+    page.keyboard.type("worker 17")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("ArrowRight")
+    assert "wave-worker-17" in page.locator("[data-status]").inner_text()
+    page.wait_for_function("() => location.search.includes('pick=worker%2F17%2F0')")
+    page.locator("[data-tab=kubectl]").focus()
+    page.keyboard.press("Enter")
+    page.locator("#until").wait_for()
+    page.locator("#until").focus()
+    page.keyboard.press("Home")
+    page.locator("#until[data-chosen]").wait_for()
+    assert "until=" in page.url
+
+
+def test_a_selection_and_an_order_are_in_the_link(site: Site, page: Any) -> None:
+    open_job(page, site.job("wave-60"))
+    page.locator("[data-order]").select_option("worst")
+    page.locator("[data-scroll] canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("() => location.search.includes('pick=') && location.search.includes('order=worst')")
+    said = page.locator("[data-status]").inner_text()
+    open_job(page, page.url)
+    page.wait_for_function("() => document.querySelector('[data-status]').textContent !== ''")
+    assert page.locator("[data-status]").inner_text() == said
+
+
+def test_with_reduced_motion_nothing_moves_by_itself(site: Site, browser: Any) -> None:
+    context = browser.new_context(reduced_motion="reduce")
+    page = context.new_page()
+    open_job(page, site.job(JOB))
+    running = "document.getAnimations().filter((one) => one.playState === 'running').length"
+    assert page.evaluate(running) == 0
+    context.close()
