@@ -59,7 +59,7 @@ def fold_job(job: JobState, observation: Observation) -> None:
     job.api_version = facts.api_version or job.api_version
     job.kind = facts.kind or job.kind
     job.created_at = facts.created_at
-    job.present = True
+    job.present, job.vanished = True, None
     job.seen_at = at
     job.last_observed_at = max(at, job.last_observed_at or at)
     _fold_suspension(job, facts, before)

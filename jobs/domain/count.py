@@ -57,7 +57,7 @@ def link_waits(job: JobState, replica: Replica, first: int) -> None:
         if since != pod.waited_since:
             pod.waited_since = since
             job.changes.incarnations[pod.uid] = pod
-        elif position > first + 3:
+        elif position > first + 2:
             break
 
 

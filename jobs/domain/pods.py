@@ -46,6 +46,7 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
     assert isinstance(facts, PodFacts)
     pod.version = observation.resource_version
     pod.last_seen_at = at
+    pod.vanished = None  # it may only have been missing from a list
     main = main_container(facts)
     listed = observation.verb == LISTED
     _fold_identity(pod, facts, main, at, listed=listed)

@@ -5,7 +5,15 @@ No clock and no input or output: the same observations give the same state, in a
 
 from jobs.domain.causes import settle_cause
 from jobs.domain.conditions import fold_job
-from jobs.domain.count import add_incarnation, link_waits, neighbours, recount_break, recount_pair, recount_restarts
+from jobs.domain.count import (
+    add_incarnation,
+    link_waits,
+    neighbours,
+    position_of,
+    recount_break,
+    recount_pair,
+    recount_restarts,
+)
 from jobs.domain.creations import note_creations
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
 from jobs.domain.gang import note_end, note_new_pod
@@ -42,7 +50,7 @@ def reduce(job: JobState, observation: Observation) -> None:
 def unobserved(job: JobState, start: float | None, end: float, resource: str) -> None:
     """Note that nobody watched ``resource`` from ``start`` to ``end``; a job that was over by then is not touched."""
     over = job.present is False or job.finished_at is not None
-    if over and all(pod.gone for pod in job.pods.values()):
+    if over and not job.pods_left:
         return
     job.unobserved.append(Unobserved(start, end, resource))
     job.changes.job = job.changes.every_replica = True
@@ -63,20 +71,24 @@ def _reduce_job(job: JobState, observation: Observation) -> None:
 
 def _reduce_pod(job: JobState, observation: Observation) -> None:
     pod = job.pods.get(observation.uid)
+    new = pod is None
     if pod is None:
         pod = _new_incarnation(job, observation)
     elif observation.resource_version <= pod.version:
         return
     replica = job.replicas[pod.type, pod.index, pod.job_index]
     before = (pod.restarts, pod.init_restarts, pod.sidecar_restarts)
-    running_before = pod.running_at
+    running_before, there = pod.running_at, not new and not pod.gone
     for restart in fold_pod(pod, observation):
         job.changes.in_place[pod.uid, restart.number] = (pod, restart)
+    job.pods_left += (not pod.gone) - there
     recount_restarts(replica, before, pod)
     settle_cause(pod)
     taken_along = note_end(job, pod)
     if taken_along is not None:
-        _touch(job, job.replicas[taken_along.type, taken_along.index, taken_along.job_index], taken_along, ran=False)
+        _touch(job, job.replicas[taken_along.type, taken_along.index, taken_along.job_index], taken_along)
+    if new:
+        _recount(job, replica, pod)
     _touch(job, replica, pod, ran=pod.running_at != running_before)
     job.last_observed_at = max(job.last_observed_at or 0.0, observation.observed_at)
 
@@ -105,22 +117,29 @@ def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
     return pod
 
 
-def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool) -> None:
+def _recount(job: JobState, replica: Replica, pod: Incarnation) -> None:
+    """A new pod: decide which of the recreations before and after it count."""
+    pods = replica.incarnations
+    for position in neighbours(replica, pod):
+        other = pods[position]
+        if recount_pair(job, replica, position):
+            job.changes.incarnations[other.uid] = other
+            if other.followed:
+                job.changes.recreations[other.uid] = (other, pods[position + 1])
+
+
+def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool = False) -> None:
     """Note what depends on the pod: itself, and the recreations before and after it."""
     job.changes.job = True
     job.changes.replicas.add(replica.key)
     job.changes.incarnations[pod.uid] = pod
     pods = replica.incarnations
-    positions = neighbours(replica, pod)
-    for position in positions:
-        other = pods[position]
-        changed = recount_pair(job, replica, position)
-        if changed:
-            job.changes.incarnations[other.uid] = other
-        successor = pods[position + 1] if other.followed else None
-        if successor is not None and (changed or other is pod or (ran and successor is pod)):
-            job.changes.recreations[other.uid] = (other, successor)
-    link_waits(job, replica, positions[0])
+    position = position_of(replica, pod)
+    if pod.followed:
+        job.changes.recreations[pod.uid] = (pod, pods[position + 1])
+    if ran and position:
+        job.changes.recreations[pods[position - 1].uid] = (pods[position - 1], pod)
+    link_waits(job, replica, max(0, position - 1))
 
 
 def _reduce_podgroup(job: JobState, observation: Observation) -> None:

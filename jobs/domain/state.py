@@ -224,6 +224,7 @@ class JobState:
     podgroup: PodGroupFacts | None = None
     replicas: dict[ReplicaKey, Replica] = field(default_factory=dict)
     pods: dict[str, Incarnation] = field(default_factory=dict)
+    pods_left: int = 0  # how many of them are still there
     spans: dict[str, list[Span]] = field(default_factory=dict)
     changes: Changes = field(default_factory=Changes)
     rollup: "Rollup | None" = None  # sums kept by jobs.domain.rollup

@@ -43,7 +43,7 @@ PARTS: dict[type, tuple[str, ...]] = {kind: tuple(n for k, n in NESTED if k is k
 DEFAULTS: dict[type, tuple[Any, ...]] = {
     kind: tuple(kind._field_defaults.get(name) for name in kind._fields) for kind in FACTS
 }
-ELSEWHERE = ("replicas", "pods", "spans", "changes", "rollup")  # rows of their own, or derived from them
+ELSEWHERE = ("replicas", "pods", "pods_left", "spans", "changes", "rollup")  # rows of their own, or derived from them
 RECORD_FIELDS = tuple(f.name for f in fields(JobState) if f.name not in ELSEWHERE)
 
 _incarnation = msgspec.json.Decoder(Incarnation)

@@ -13,7 +13,7 @@ from django.db.models import Max
 from jobs import models
 from jobs.domain.clock import occurred_at
 from jobs.domain.facts import DELETED, VANISHED, EventFacts, Facts, JobFacts, Observation, PodFacts, PodGroupFacts
-from jobs.domain.kinds import BY_RESOURCE, KINDS, PODS, kind_of
+from jobs.domain.kinds import BY_RESOURCE, KINDS, PODGROUP_RESOURCES, PODS, kind_of
 from jobs.domain.reducer import new_job, reduce, unobserved
 from jobs.domain.state import JobState
 from jobs.store.codec import facts_text
@@ -81,6 +81,7 @@ class Ledger:
         self.gone_objects: list[Known] = []
         self.touched: dict[str, JobState] = {}
         self.observed_until: float | None = cluster.observed_until
+        self._keys_of: dict[str, list[ObjectKey]] = {}  # by job UID, what is known of its objects
         self._podgroup_jobs: dict[str, str] = {}
         self._waiting: OrderedDict[str, dict[ObjectKey, tuple[int, Observation]]] = OrderedDict()  # by the awaited UID
         self._gone_jobs: OrderedDict[str, None] = OrderedDict()
@@ -104,7 +105,7 @@ class Ledger:
         """A recording stops at ``at``: jobs that are still there were observed until then."""
         for uid in job_uids:
             job = self.job_of(uid)
-            if job is not None and (job.present or not all(pod.gone for pod in job.pods.values())):
+            if job is not None and (job.present or job.pods_left):
                 job.last_observed_at = max(at, job.last_observed_at or at)
                 self.touched[uid] = job
 
@@ -161,7 +162,7 @@ class Ledger:
         self.new_objects.clear()
         self.gone_objects.clear()
         for uid, job in self.touched.items():
-            if not job.present and all(pod.gone for pod in job.pods.values()):
+            if not job.present and not job.pods_left:
                 self._gone_jobs[uid] = None
                 self._gone_jobs.move_to_end(uid)
             else:
@@ -175,8 +176,8 @@ class Ledger:
         self.job_ids.pop(job_uid, None)
         if job is not None:
             self._podgroup_jobs.pop(job.podgroup_uid, None)
-            for key in [k for k, known in self.known.items() if known.job is job]:
-                del self.known[key]
+            for key in self._keys_of.pop(job_uid, ()):
+                self.known.pop(key, None)
 
     def _apply_one(self, stream_id: int, observation: Observation, counts: Counts) -> None:
         key = (observation.resource, observation.uid)
@@ -196,18 +197,24 @@ class Ledger:
         if job is None:
             return
         if known is None:
-            known = self.known[key] = Known(0, observation.resource_version, observation.facts, job)
+            known = Known(0, observation.resource_version, observation.facts, job)
+            self._know(key, known)
             self.new_objects.append(NewObject(known, observation, stream_id))
-        known.version, known.facts = observation.resource_version, observation.facts
+        gone = observation.verb in (DELETED, VANISHED)
+        known.version, known.facts = observation.resource_version, None if gone else observation.facts
         self.rows.append(NewRow(known, observation, occurred_at(observation.facts)))
         counts.changed += 1
-        if observation.verb in (DELETED, VANISHED):
+        if gone:
             self.gone_objects.append(known)
         self.touched[job.uid] = job
         reduce(job, observation)
         if isinstance(observation.facts, PodGroupFacts):
             self._podgroup_jobs[observation.uid] = job.uid
         self._release(observation.uid, counts)
+
+    def _know(self, key: ObjectKey, known: Known) -> None:
+        self.known[key] = known
+        self._keys_of.setdefault(known.job.uid, []).append(key)
 
     def _route(self, stream_id: int, observation: Observation, counts: Counts) -> JobState | None:
         """The job that an observation belongs to; pods and jobs make one, Events and PodGroups wait for theirs."""
@@ -240,35 +247,38 @@ class Ledger:
     def look_up(self, observations: Iterable[Observation]) -> None:
         """Read from the store what memory does not know, in one question for a whole batch of all streams."""
         jobs: set[str] = set()
-        objects: set[str] = set()
+        objects: dict[str, set[str]] = {}  # by resource
         for observation in observations:
             if (observation.resource, observation.uid) in self.known:
                 continue
             home, _ = _home(observation)
             if home is not None or observation.facts is None:
-                objects.add(observation.uid)
+                objects.setdefault(observation.resource, set()).add(observation.uid)
             if home is not None and home not in self.jobs and home not in self._podgroup_jobs:
                 jobs.add(home)
-                objects.add(home)  # it may be a PodGroup, whose job is loaded with it
+                if isinstance(observation.facts, EventFacts) and observation.facts.involved_kind == "PodGroup":
+                    for resource in PODGROUP_RESOURCES:  # its job is loaded with it
+                        objects.setdefault(resource, set()).add(home)
         self._load_jobs(jobs)
-        self._load_objects(list(objects))
+        for resource, uids in objects.items():
+            self._load_objects(resource, list(uids))
 
-    def _load_objects(self, uids: list[str]) -> None:
+    def _load_objects(self, resource: str, uids: list[str]) -> None:
         for part in chunks(uids):
             found = {
-                object_id: (resource, uid, job_uid)
-                for object_id, resource, uid, job_uid in models.KubeObject.objects.filter(
-                    cluster=self.cluster, uid__in=part
-                ).values_list("id", "resource", "uid", "job__uid")
+                object_id: (uid, job_uid)
+                for object_id, uid, job_uid in models.KubeObject.objects.filter(
+                    cluster=self.cluster, resource=resource, uid__in=part
+                ).values_list("id", "uid", "job__uid")
             }
             if not found:
                 continue
-            self._load_jobs({job_uid for _, _, job_uid in found.values() if job_uid not in self.jobs})
+            self._load_jobs({job_uid for _, job_uid in found.values() if job_uid not in self.jobs})
             newest = models.Observation.objects.filter(object_id__in=found).values("object_id").annotate(last=Max("id"))
             last = models.Observation.objects.filter(id__in=[row["last"] for row in newest])
             for object_id, version, facts in last.values_list("object_id", "resource_version", "facts"):
-                resource, uid, job_uid = found[object_id]
-                self.known[resource, uid] = Known(object_id, version, facts, self.jobs[job_uid])
+                uid, job_uid = found[object_id]
+                self._know((resource, uid), Known(object_id, version, facts, self.jobs[job_uid]))
 
     def _load_jobs(self, uids: Iterable[str]) -> None:
         for part in chunks(list(uids)):

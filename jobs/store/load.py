@@ -32,7 +32,9 @@ def _load_incarnations(found: dict[int, JobState], ids: Sequence[int]) -> None:
     rows = models.Incarnation.objects.filter(job_id__in=ids).order_by("id").values_list("job_id", "record")
     for job_id, record in rows.iterator(chunk_size=2000):
         pod = incarnation_from(record)
-        replica = add_incarnation(found[job_id], pod)
+        job = found[job_id]
+        job.pods_left += not pod.gone
+        replica = add_incarnation(job, pod)
         replica.recreations += pod.counts
         replica.in_place += pod.restarts
         replica.init_restarts += pod.init_restarts

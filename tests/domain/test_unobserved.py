@@ -351,3 +351,11 @@ def test_a_job_that_was_over_before_the_gap_missed_nothing() -> None:
     story = Story().run("+J Created=True\n+w0#a S term(0,Completed)\n~J Created=True Succeeded=True\nxw0#a")
     assert restarts(story.gap(10, 60)) == (0, False)
     assert all(text <= f"{HOUR}00:04Z" for text in all_times(story.report()))
+
+
+def test_what_was_only_missing_from_a_list_is_there_again() -> None:
+    story = Story().run("+J Created=True\n+w0#a R").gap(3, 50).run("@50\n?w0#a\n?J\n@60\n~w0#a R\n~J Created=True")
+    report = story.report()
+    assert (report["present"], report["deleted_between"]) == (True, None)
+    assert report["replicas"][0]["pods"][0]["deleted_between"] is None
+    assert state(story).pods_left == 1
