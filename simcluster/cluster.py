@@ -10,7 +10,7 @@ from simcluster.clock import Clock
 from simcluster.controllers.acts import Acts
 from simcluster.controllers.coscheduling import PodGroupController
 from simcluster.controllers.default_scheduler import DefaultScheduler
-from simcluster.controllers.kubelet import Kubelet, NodeSpec
+from simcluster.controllers.kubelet import Kubelet, NodeSpec, PodRouter
 from simcluster.controllers.logs import Logs
 from simcluster.controllers.nodes import NodeController, PodCollector, TaintEviction
 from simcluster.controllers.operator.controller import TrainingOperator
@@ -110,7 +110,14 @@ class Cluster:
                 self.store.acting_as(actors.of_controller_manager("pod-garbage-collector")), clock, _rng(seed, "pod gc")
             ),
         )
-        self._parts: tuple[Part, ...] = (*schedulers, *self.kubelets.values(), operator, volcano_jobs, *mishaps)
+        self._parts: tuple[Part, ...] = (
+            *schedulers,
+            PodRouter(self.store, self.kubelets),
+            *self.kubelets.values(),
+            operator,
+            volcano_jobs,
+            *mishaps,
+        )
         self._plays: list[Play] = []
         self._acts = Acts(self, self._person)
         for part in self._parts:

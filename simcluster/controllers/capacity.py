@@ -19,6 +19,7 @@ class Capacity:
         self._store = store
         self._pods: dict[str, tuple[str, Amounts]] = {}
         self.used: dict[str, Amounts] = {}
+        self._allocatable: dict[str, tuple[str, Amounts]] = {}  # by node, with the version it was read at
 
     def note(self, change: str, pod: Obj) -> None:
         uid, node = pod["metadata"]["uid"], pod["spec"].get("nodeName")
@@ -38,11 +39,13 @@ class Capacity:
     def node_for(self, pod: Obj, planned: dict[str, Amounts] | None = None) -> str | None:
         """The node with the most free cpu that a pod fits on; `planned`: what is to be taken (or, negative, freed)."""
         best: tuple[int, str] | None = None
+        wanted = wants(pod)
         for node in self._store.list(NODES):
-            name = node["metadata"]["name"]
+            if _unfit(pod, node):
+                continue
             free = self._free(node, planned)
-            if not _unfit(pod, node) and not _lacking(pod, free) and (best is None or free.get("cpu", 0) > best[0]):
-                best = (free.get("cpu", 0), name)
+            if not _lacking(wanted, free) and (best is None or free.get("cpu", 0) > best[0]):
+                best = (free.get("cpu", 0), node["metadata"]["name"])
         return best[1] if best else None
 
     def place(self, pod: Obj, planned: dict[str, Amounts]) -> str | None:
@@ -55,15 +58,20 @@ class Capacity:
     def refusal(self, pod: Obj, planned: dict[str, Amounts] | None = None) -> str:
         """Why a pod fits on no node, counted: "1 Insufficient cpu, 1 node(s) had untolerated taint(s)"."""
         reasons: Counter[str] = Counter()
+        wanted = wants(pod)
         for node in self._store.list(NODES):
             unfit = _unfit(pod, node)
-            for reason in [unfit] if unfit else _lacking(pod, self._free(node, planned)):
+            for reason in [unfit] if unfit else _lacking(wanted, self._free(node, planned)):
                 reasons[reason] += 1
         return ", ".join(sorted(f"{count} {reason}" for reason, count in reasons.items()))
 
     def _free(self, node: Obj, planned: dict[str, Amounts] | None) -> Amounts:
-        free = quantity.amounts((node.get("status") or {}).get("allocatable"))
-        name = node["metadata"]["name"]
+        name, version = node["metadata"]["name"], node["metadata"]["resourceVersion"]
+        known = self._allocatable.get(name)
+        if known is None or known[0] != version:
+            known = (version, quantity.amounts((node.get("status") or {}).get("allocatable")))
+            self._allocatable[name] = known
+        free = dict(known[1])
         for taken in (self.used.get(name, {}), (planned or {}).get(name, {})):
             quantity.add(free, taken, -1)
         return free
@@ -120,6 +128,6 @@ def toleration_of(taint: Obj, pod: Obj) -> Obj | None:
     return None
 
 
-def _lacking(pod: Obj, free: Amounts) -> list[str]:
-    short = [name for name, amount in sorted(wants(pod).items()) if amount > free.get(name, 0)]
+def _lacking(wanted: Amounts, free: Amounts) -> list[str]:
+    short = sorted(name for name, amount in wanted.items() if amount > free.get(name, 0))
     return ["Too many pods" if name == "pods" else f"Insufficient {name}" for name in short]

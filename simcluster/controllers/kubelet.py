@@ -1,7 +1,7 @@
 """The kubelet of one node: runs what is bound to it, one worker per pod."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,17 +58,14 @@ class Kubelet:
         self._addresses = 5
         self._workers: dict[str, PodWorker] = {}
         self._refused: set[str] = set()
-        self._unsubscribe: Callable[[], None] | None = None
 
     def start(self) -> None:
         self.store.create(NODES, node_object(self.node, rfc3339(self.clock.now())))
-        self._unsubscribe = self.store.subscribe(self._on_change)
         for pod in self.store.list(PODS):
-            self._on_change("ADDED", PODS, pod, None)
+            if (pod.get("spec") or {}).get("nodeName") == self.node.name:
+                self.note("ADDED", pod)
 
     def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
         for worker in self._workers.values():
             worker.stop()
         self._workers.clear()
@@ -125,9 +122,8 @@ class Kubelet:
         high, low = divmod(self._addresses % 64_000, 250)
         return f"10.244.{(self._subnet + high) % 256}.{low + 1}"
 
-    def _on_change(self, change: str, resource: Resource, pod: Obj, _old: Obj | None) -> None:
-        if resource is not PODS or (pod.get("spec") or {}).get("nodeName") != self.node.name:
-            return
+    def note(self, change: str, pod: Obj) -> None:
+        """Something has happened to a pod of this node."""
         uid = pod["metadata"]["uid"]
         worker = self._workers.get(uid)
         if self.is_silent:
@@ -154,7 +150,7 @@ class Kubelet:
         uid = metadata["uid"]
         pod = self.store.find(PODS, metadata["namespace"], metadata["name"])
         if pod is not None and pod["metadata"]["uid"] == uid:
-            self._on_change("MODIFIED", PODS, pod, None)
+            self.note("MODIFIED", pod)
         elif uid in self._workers:
             self._workers.pop(uid).stop()
 
@@ -166,6 +162,27 @@ class Kubelet:
             self.recorder.event(pod, "Warning", "InvalidPod", problem)
         if "deletionTimestamp" in metadata and metadata.get("deletionGracePeriodSeconds"):
             self.store.delete(PODS, metadata["namespace"], metadata["name"], grace_seconds=0, uid=uid)
+
+
+class PodRouter:
+    """Tells each kubelet of the pods of its node, and of no other."""
+
+    def __init__(self, store: Store, kubelets: Mapping[str, Kubelet]) -> None:
+        self._store, self._kubelets = store, kubelets
+        self._unsubscribe: Callable[[], None] | None = None
+
+    def start(self) -> None:
+        self._unsubscribe = self._store.subscribe(self._on_change)
+
+    def stop(self) -> None:
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+
+    def _on_change(self, change: str, resource: Resource, pod: Obj, _old: Obj | None) -> None:
+        if resource is PODS:
+            kubelet = self._kubelets.get((pod.get("spec") or {}).get("nodeName") or "")
+            if kubelet is not None:
+                kubelet.note(change, pod)
 
 
 def node_object(node: NodeSpec, now: str) -> Obj:

@@ -1,5 +1,6 @@
 """Kubernetes quantities (100m, 50Mi) as integers, and sums of resources in the form the API server prints."""
 
+import functools
 import re
 from typing import Any
 
@@ -20,7 +21,12 @@ _SUFFIXES = {
 
 def milli(text: Any) -> int:
     """A quantity in thousandths of its unit. Raises ValueError if it cannot be read."""
-    match = _QUANTITY.fullmatch(str(text))
+    return _milli(str(text))
+
+
+@functools.lru_cache(4096)
+def _milli(text: str) -> int:
+    match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"not a quantity: {text!r}")
     return round(float(match[1]) * _SUFFIXES[match[2] or ""] * 1000)
