@@ -52,7 +52,7 @@ def titles() -> dict[str, str]:
     """The facets in the order in which they are shown."""
     return {
         "state": _("State"),
-        "since": _("Restarted or failed within"),
+        "since": _("Restarted within"),
         "exit": _("Exit code"),
         "cause": _("Cause"),
         "namespace": _("Namespace"),

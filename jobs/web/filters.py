@@ -16,7 +16,7 @@ from jobs.web.errors import BadFilterError, BadRequestError
 from jobs.web.query import Parsed, parse, write
 
 MAX_IDS = 100
-PARAMETERS = (*FIELDS, *NUMBERS, "since", "until")
+PARAMETERS = (*FIELDS, *NUMBERS)  # not `since`: to an event stream it is what the page knows
 
 
 def parsed(query: QueryDict) -> Parsed:

@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from jobs.web.live.streams import job_events, list_events
-from jobs.web.views import api, health, job, jobs, listing, timeline, watchers
+from jobs.web.views import api, evidence, health, job, jobs, listing, timeline, watchers
 
 app_name = "jobs"
 
@@ -26,6 +26,7 @@ urlpatterns = [
     path("api/jobs/events", list_events, name="list-events"),
     path("api/jobs/<str:uid>/", api.job, name="api-job"),
     path("api/jobs/<str:uid>/timeline/", timeline.job_timeline, name="api-timeline"),
+    path("api/jobs/<str:uid>/evidence/", evidence.evidence, name="api-evidence"),
     path("api/jobs/<str:uid>/events", job_events, name="job-events"),
     re_path(r"^api/(?P<path>.*)$", api.not_found),
 ]

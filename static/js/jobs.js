@@ -1,9 +1,11 @@
 // The job list, live: values change where they stand; what would move rows is announced, not done.
 
+import { completed } from "./complete.js";
 import { Live } from "./live.js";
 import { t } from "./messages.js";
 
 const TOTALS = 4000; // milliseconds between two askings for the totals: they sum over all that is filtered
+const FACETS = 10000; // milliseconds between two askings for the facets
 const REFRESH = 1000; // milliseconds: chips and strips of changed rows are fetched at most this often
 
 const list = document.getElementById("jobs");
@@ -12,10 +14,12 @@ const changed = new Set(); // ids of rows to fetch
 const news = new Set(); // UIDs of jobs that are not where they belong
 let timer = null;
 let totalsAt = 0;
+let facetsTimer = null;
 
 const rowOf = (id) => document.getElementById(`job-${id}`);
 
 function change(job) {
+  facetsTimer ??= setTimeout(refreshFacets, FACETS);
   const row = rowOf(job.id);
   if (!row) {
     announce(job);
@@ -49,13 +53,37 @@ function announce(job) {
 }
 
 function rowsAddress(ids, totals) {
-  const address = new URL(list.dataset.events, location.href); // the same filter
+  completed(document.getElementById("q"));
+const address = new URL(list.dataset.events, location.href); // the same filter
   address.pathname = list.dataset.rows;
   address.searchParams.set("ids", ids.join(","));
   address.searchParams.set("clusters", list.dataset.several);
   if (totals) address.searchParams.set("totals", "1");
   return address;
 }
+
+// Counts of the facets, but not while somebody points at them or walks through them.
+function refreshFacets() {
+  facetsTimer = null;
+  const facets = document.getElementById("facets");
+  if (!facets || document.hidden || facets.matches(":hover, :focus-within")) return;
+  window.htmx?.trigger(facets, "refresh");
+}
+
+// What the reader opened or closed stays so.
+document.body.addEventListener("htmx:beforeSwap", (event) => {
+  if (event.detail.target?.id !== "facets") return;
+  const open = new Map([...document.querySelectorAll("[data-facet]")].map((facet) => [facet.dataset.facet, facet.open]));
+  document.body.addEventListener(
+    "htmx:afterSwap",
+    () => {
+      for (const facet of document.querySelectorAll("[data-facet]")) {
+        if (open.has(facet.dataset.facet)) facet.open = open.get(facet.dataset.facet);
+      }
+    },
+    { once: true },
+  );
+});
 
 async function refresh() {
   const ids = [...changed].slice(0, 50);
@@ -85,6 +113,7 @@ function many() {
   notice.hidden = false;
 }
 
+completed(document.getElementById("q"));
 const address = new URL(list.dataset.events, location.href);
 address.searchParams.set("ids", list.dataset.ids);
 new Live(address, Number(list.dataset.seq), { change: (data) => data.jobs.forEach(change), reload: many });
