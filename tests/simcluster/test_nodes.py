@@ -9,7 +9,7 @@ from simcluster.controllers.kubelet import NodeSpec
 from simcluster.errors import ApiError
 from simcluster.resources import NODES, PODS, TFJOBS
 from simcluster.scenarios import SCENARIOS
-from tests.simcluster.simulation import Simulation, counted, pod_lives, told
+from tests.simcluster.simulation import Simulation, counted, played, pod_lives, told
 
 Obj = dict[str, Any]
 TWO_NODES = (NodeSpec(), NodeSpec("las2"))
@@ -239,3 +239,14 @@ def test_a_scenario_goes_on_when_an_act_comes_too_late() -> None:
     assert not play.is_over  # its moment never came
     simulation.cluster.stop()
     assert play.is_over
+
+
+def test_an_eviction_that_a_busy_operator_sees_late_is_a_restart_like_any_other() -> None:
+    """Seen while the pod still runs it fails a TFJob; seen in phase Failed it is judged by its code, 143. A race."""
+    ends = set()
+    for seed in range(1, 9):
+        history = played("evict-exitcode", seed, busy=True)
+        ends.add(
+            (history.conditions("evictme", "evict-exitcode")[-1], len(pod_lives(history.lines, "evictme-worker-1")))
+        )
+    assert ends == {("Failed=True", 1), ("Running=True", 2)}
