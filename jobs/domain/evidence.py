@@ -14,10 +14,10 @@ from jobs.domain.creations import replica_of
 from jobs.domain.ending import ended
 from jobs.domain.findings import findings
 from jobs.domain.gang import first_cause
-from jobs.domain.kinds import EVENTS, PODS
+from jobs.domain.kinds import EVENTS, PLUGINS_PODGROUPS, PODS, VOLCANO_PODGROUPS
 from jobs.domain.said import Said
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, ReplicaKey
-from jobs.domain.stuck import job_resource, podgroup_resource
+from jobs.domain.stuck import job_resource
 from jobs.domain.totals import job_numbers, proven_creations, replica_numbers
 
 LANES = (STATE_LANE, RESTARTING_LANE, PODGROUP_LANE)
@@ -174,8 +174,11 @@ def _phase(job: JobState, rest: str, _now: float) -> Rests:
     span = next((span for span in spans if str(span.number) == number), None)
     if span is None:
         raise UnknownEvidenceError(f"There is no such phase; a lane is one of {', '.join(LANES)}.")
-    own = (podgroup_resource(job), "") if lane == PODGROUP_LANE else (job_resource(job), job.uid)
-    return Rests(span.value, [Sight(*own, at) for at in (span.start, span.end) if at is not None])
+    # Which kind of PodGroup a job had is not said any more once it is gone.
+    groups = ((VOLCANO_PODGROUPS, ""), (PLUGINS_PODGROUPS, ""))
+    objects = groups if lane == PODGROUP_LANE else ((job_resource(job), job.uid),)
+    moments = [at for at in (span.start, span.end) if at is not None]
+    return Rests(span.value, [Sight(*one, at) for one in objects for at in moments])
 
 
 def _ended(job: JobState, _rest: str, _now: float) -> Rests:
