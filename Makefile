@@ -40,7 +40,7 @@ demo: $(INSTALLED) ## start everything against a simulated cluster, and print wh
 test: checks browser test-postgres test-sqlite ## all checks and all tests, on PostgreSQL and SQLite, set-up included
 
 test-deep: $(INSTALLED) browser ## the tests that take long
-	@$(CLEAN_ENV) $(PYTEST) -m deep || [ $$? -eq 5 ] # 5: there are none
+	@$(CLEAN_ENV) $(PYTEST) $(PARALLEL) -m deep || [ $$? -eq 5 ] # 5: there are none
 
 checks: lint types
 	@$(CLEAN_ENV) $(PY) manage.py check --fail-level WARNING
