@@ -10,15 +10,15 @@ the deletion comes is started all the same, and killed.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from simcluster.clock import Timer, rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.delays import Range
 from simcluster.controllers.image_puller import ImagePuller
+from simcluster.controllers.pod_containers import Container, duration, lost, waiting_for
 from simcluster.controllers.pod_reporter import PodReporter
-from simcluster.controllers.podstatus import UNKNOWN_MESSAGE, UNKNOWN_REASON, ContainerState, PodState
+from simcluster.controllers.podstatus import PodState
 from simcluster.controllers.runs import SIGKILL_CODE, PlanError, Run
 
 if TYPE_CHECKING:
@@ -37,28 +37,14 @@ _NEVER = "1970-01-01T00:00:00Z"
 _NO_WAY_TO_RUN = ("ErrImagePull", "ImagePullBackOff")
 
 
-@dataclass
-class _Container:
-    """A container with what the kubelet remembers of it beyond its status."""
-
-    shown: ContainerState
-    is_init: bool
-    run: Run = field(default_factory=Run)
-    started_at: float = 0.0
-    ended_at: float = 0.0
-    back_off: float = 0.0  # seconds to wait before the next restart; 0: none yet
-    waits: float = 0.0  # seconds of the back-off it is in; 0: in none
-    exit_timer: Timer | None = None
-    exited_with: int | None = None  # the process is over, whether or not the status says so yet
-
-
 class PodWorker:
     def __init__(self, kubelet: Kubelet, pod: Obj) -> None:
         self._kubelet = kubelet
         spec = pod["spec"]
-        waiting = "PodInitializing" if spec.get("initContainers") else "ContainerCreating"
-        self._init = [_Container(_waiting(each, "PodInitializing"), True) for each in spec.get("initContainers") or []]
-        self._main = [_Container(_waiting(each, waiting), False) for each in spec["containers"]]
+        inits = spec.get("initContainers") or []
+        waiting = "PodInitializing" if inits else "ContainerCreating"
+        self._init = [Container(waiting_for(each, "PodInitializing"), True) for each in inits]
+        self._main = [Container(waiting_for(each, waiting), False) for each in spec["containers"]]
         self._state = PodState(
             [each.shown for each in self._init],
             [each.shown for each in self._main],
@@ -153,7 +139,7 @@ class PodWorker:
     def _start_main(self, delay: Range) -> None:
         self._begin(self._main, delay)
 
-    def _begin(self, containers: list[_Container], delay: Range) -> None:
+    def _begin(self, containers: list[Container], delay: Range) -> None:
         """Has containers started together; those whose image cannot be pulled come later, each by itself."""
         pod = self._report.pod() or {}
         missing = [each for each in containers if pod and self._kubelet.programs.pull_error(pod, each.shown.spec)]
@@ -164,7 +150,7 @@ class PodWorker:
             self._announce_start(present)
             self._start_later(present, self._kubelet.busy_until(delay.draw(self._kubelet.rng)))
 
-    def _pull(self, container: _Container) -> None:
+    def _pull(self, container: Container) -> None:
         def error() -> str:
             pod = self._report.pod()
             return self._kubelet.programs.pull_error(pod, container.shown.spec) if pod else ""
@@ -175,7 +161,7 @@ class PodWorker:
 
         ImagePuller(container.shown, self._report, self._later, error, ready).attempt()
 
-    def _start_later(self, containers: list[_Container], seconds: float) -> None:
+    def _start_later(self, containers: list[Container], seconds: float) -> None:
         self._begin_start(seconds, self._started, containers)
 
     def _begin_start(self, seconds: float, fn: Callable[..., None], *args: Any) -> None:
@@ -188,7 +174,7 @@ class PodWorker:
         timer = self._at(seconds, run)
         self._starting.add(timer)
 
-    def _started(self, containers: list[_Container]) -> None:
+    def _started(self, containers: list[Container]) -> None:
         self._state.pod_ip = self._state.pod_ip or self._kubelet.next_address()
         for container in containers:
             self._run(container)
@@ -202,7 +188,7 @@ class PodWorker:
         if self._signalled:
             self._kill_late_starters(containers)
 
-    def _run(self, container: _Container) -> None:
+    def _run(self, container: Container) -> None:
         """Starts the process and plans its end."""
         pod = self._report.pod()
         if pod is None:
@@ -234,7 +220,7 @@ class PodWorker:
 
     # Ending
 
-    def _process_ended(self, container: _Container, code: int) -> None:
+    def _process_ended(self, container: Container, code: int) -> None:
         container.ended_at, container.exit_timer, container.exited_with = self._kubelet.clock.now(), None, code
         shown = container.shown
         self._kubelet.logs.ended(self._report.uid, shown.name, container.ended_at, code, container.run.shown_reason)
@@ -244,7 +230,7 @@ class PodWorker:
             self._note_end(container, code)
             self._end_deleted_when_over()
 
-    def _exit_noticed(self, container: _Container, code: int) -> None:
+    def _exit_noticed(self, container: Container, code: int) -> None:
         self._show_back_offs()
         self._note_end(container, code)
         if self._terminating:
@@ -264,7 +250,7 @@ class PodWorker:
     def _has_started(self) -> bool:
         return all("waiting" not in each.shown.state or each.shown.restart_count for each in self._main)
 
-    def _init_ended(self, container: _Container) -> None:
+    def _init_ended(self, container: Container) -> None:
         index = self._init.index(container)
         if container.shown.exit_code != 0:
             self._after_failure(container)
@@ -277,7 +263,7 @@ class PodWorker:
         else:
             self._start_init(index + 1)
 
-    def _note_end(self, container: _Container, code: int, killed: bool = False) -> None:
+    def _note_end(self, container: Container, code: int, killed: bool = False) -> None:
         shown, run = container.shown, container.run
         terminated: Obj = {
             "exitCode": code,
@@ -308,7 +294,7 @@ class PodWorker:
 
     # Restarting in place
 
-    def _after_failure(self, container: _Container) -> None:
+    def _after_failure(self, container: Container) -> None:
         """A container has ended and is to run again, unless it is an init container of a pod that never restarts."""
         if self._state.failed_init is not None:
             self._write()
@@ -336,15 +322,15 @@ class PodWorker:
                 self._report.tell_back_off(container.shown)
                 self._show_back_off(container)
 
-    def _show_back_off(self, container: _Container) -> None:
+    def _show_back_off(self, container: Container) -> None:
         shown = container.shown
-        text = f"back-off {_duration(container.waits)} restarting failed container={shown.name} "
+        text = f"back-off {duration(container.waits)} restarting failed container={shown.name} "
         text += f"pod={self._report.full_name}"
         if "terminated" in shown.state:
             shown.last_state = shown.state
         shown.state = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
 
-    def _back_off_over(self, container: _Container) -> None:
+    def _back_off_over(self, container: Container) -> None:
         """The state turns to CrashLoopBackOff when the kubelet looks again, at the latest when the wait is over."""
         self._show_back_off(container)
         container.waits = 0.0
@@ -352,7 +338,7 @@ class PodWorker:
         self._announce_start([container])
         self._begin_start(delays.RESTARTED_AFTER_BACK_OFF.draw(self._kubelet.rng), self._restarted, container)
 
-    def _restarted(self, container: _Container) -> None:
+    def _restarted(self, container: Container) -> None:
         shown = container.shown
         if "terminated" in shown.state:
             shown.last_state = shown.state
@@ -391,21 +377,21 @@ class PodWorker:
         self._write()
         self._later(delays.LOST_CONTAINER, self._end_deleted)
 
-    def _kill_late_starters(self, containers: Iterable[_Container]) -> None:
+    def _kill_late_starters(self, containers: Iterable[Container]) -> None:
         """What was started during the deletion may have set up no signal handler yet when the signal comes."""
         for container in containers:
             if container.shown.is_running:
                 has_handler = self._kubelet.rng.random() < _HANDLER_IN_TIME
                 self._send_sigterm(container, container.run.term_code if has_handler else None)
 
-    def _send_sigterm(self, container: _Container, code: int | None) -> None:
+    def _send_sigterm(self, container: Container, code: int | None) -> None:
         rng = self._kubelet.rng
         wait = min(self._grace_seconds, delays.TERM_HANDLED.draw(rng))
         if code is None:
             wait = self._grace_seconds + delays.KILLED.draw(rng)
         self._at(wait, self._stopped_by_signal, container, SIGKILL_CODE if code is None else code)
 
-    def _stopped_by_signal(self, container: _Container, code: int) -> None:
+    def _stopped_by_signal(self, container: Container, code: int) -> None:
         if not container.shown.is_running:
             return
         if container.exit_timer is not None:
@@ -439,7 +425,7 @@ class PodWorker:
         for container in self._all:
             shown = container.shown
             if "waiting" in shown.state:
-                shown.state = shown.last_state if "terminated" in shown.last_state else _lost()
+                shown.state = shown.last_state if "terminated" in shown.last_state else lost()
 
     def _remove(self) -> None:
         if not self._report.remove():
@@ -448,7 +434,7 @@ class PodWorker:
     # Helpers
 
     @property
-    def _all(self) -> tuple[_Container, ...]:
+    def _all(self) -> tuple[Container, ...]:
         return (*self._init, *self._main)
 
     def _write(self, ended: bool = False) -> None:
@@ -480,31 +466,15 @@ class PodWorker:
             timer.cancel()
         self._timers &= kept
 
-    def _announce_start(self, containers: list[_Container]) -> None:
+    def _announce_start(self, containers: list[Container]) -> None:
         for container in containers:
             image = container.shown.spec.get("image", "")
             text = f'Container image "{image}" already present on machine and can be accessed by the pod'
             self._report.tell("Normal", "Pulled", text, container.shown)
         self._tell_created(containers)
 
-    def _tell_created(self, containers: list[_Container]) -> None:
+    def _tell_created(self, containers: list[Container]) -> None:
         for container in containers:
             self._later(
                 delays.IMAGE_TO_CREATED, self._report.tell, "Normal", "Created", "Container created", container.shown
             )
-
-
-def _waiting(spec: Obj, reason: str) -> ContainerState:
-    return ContainerState(spec, {"waiting": {"reason": reason}})
-
-
-def _lost() -> Obj:
-    """What a kubelet writes for a container that it cannot find: no exit code of the program's."""
-    lost = {"exitCode": SIGKILL_CODE, "reason": UNKNOWN_REASON, "message": UNKNOWN_MESSAGE}
-    return {"terminated": {**lost, "startedAt": None, "finishedAt": None}}
-
-
-def _duration(seconds: float) -> str:
-    """As Go prints it: 10s, 1m20s, 5m0s."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes}m{rest}s" if minutes else f"{rest}s"
