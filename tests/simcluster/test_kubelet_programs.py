@@ -47,7 +47,7 @@ def outcome(script: str, **environment: str) -> tuple[float | None, int]:
         ("false", 0, 1),
         ("n=$(echo 12); sleep ${n:-5}", 12, 0),
         ("# a comment\nsleep 1\n\nexit 9", 1, 9),
-        ("echo 'a; b' > /tmp/x; exit $(cat /tmp/x | echo)", None, None),
+        ("echo 'a; b' > /data/x; exit $(cat /data/x | echo)", None, None),
     ],
 )
 def test_scripts_take_their_time_and_end_with_their_code(script: str, seconds: float | None, code: int | None) -> None:
