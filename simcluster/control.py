@@ -1,6 +1,6 @@
 """The control API under /sim/, for tests and demonstrations: faults, compaction, clock. Loopback only.
 
-GET  /sim/state                                   versions, objects, open watches, clock
+GET  /sim/state                                   versions, objects, open watches, clock, possible acts
 POST /sim/compact        {"to": 120} | {"keep_seconds": 60} | {}
 POST /sim/watches/end    {"mode": "close" | "abort", "resource": "pods"}       (mode abort: the connection is cut)
 POST /sim/watches/stall  {"on": true}
@@ -8,7 +8,7 @@ POST /sim/faults         {"code": 429, "count": 3, "retry_after": 1, "resource":
 POST /sim/forbidden      {"resources": ["pods", "tfjobs.kubeflow.org:watch,list"]}
 POST /sim/missing        {"resources": ["mpijobs.kubeflow.org"]}
 POST /sim/clock          {"speed": 10} | {"jump": 60}
-POST /sim/act            {"act": "lose_node", "node": "las1"}, what the cluster's controllers can be made to do
+POST /sim/act            {"act": "lose_node", "name": "las1"}, what the cluster's controllers can be made to do
 GET  /sim/truth          what really happened, as the recordings' truth.json (?scenario=NAME)
 GET  /sim/audit          who wrote what (?after=VERSION)
 """
@@ -37,7 +37,12 @@ Obj = dict[str, Any]
 class Acts(Protocol):
     """What a cluster's controllers can be made to do. Raises ValueError, TypeError or ApiError for what they cannot."""
 
-    def act(self, name: str, **parameters: Any) -> Any: ...
+    @property
+    def acts(self) -> list[str]:
+        """Their names."""
+        ...
+
+    def act(self, name: str, /, **params: Any) -> Any: ...
 
 
 class Control:
@@ -94,6 +99,7 @@ class Control:
             "stalled": self._hub.stalled,
             "now": rfc3339_micro(clock.now()),
             "speed": clock.speed if isinstance(clock, LoopClock) else None,
+            "acts": self._acts.acts if self._acts is not None else [],
         }
 
     def _compact(self, body: Obj) -> Obj:

@@ -15,7 +15,7 @@ from simcluster import answers, bodies, errors, forms, listing, openapi, reading
 from simcluster.access import Access, actor_of
 from simcluster.audit import AuditLog
 from simcluster.authentication import User
-from simcluster.control import Control
+from simcluster.control import Acts, Control
 from simcluster.deleteoptions import DeleteOptions
 from simcluster.discovery import AGGREGATED_TYPE, VERSION, Discovery
 from simcluster.errors import ApiError
@@ -47,9 +47,9 @@ class ApiServer:
         rng: random.Random | None = None,
         *,
         logs: LogSource | None = None,
-        acts: Any = None,
+        acts: Acts | None = None,
     ) -> None:
-        """`logs`: what containers print. `acts`: an object with `act(name, **parameters)` for /sim/act."""
+        """`logs`: what containers print. `acts`: what /sim/act can do."""
         store.serve()
         self.store = store
         self.options = options or Options()

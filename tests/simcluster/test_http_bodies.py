@@ -1,8 +1,6 @@
 """Bodies that are not what they should be, and those in YAML and protobuf; logs; quotas; acts."""
 
 import json
-import random
-from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from simcluster import protobuf
-from simcluster.http import ApiServer
 from simcluster.resources import PODS
 from tests.simcluster.simserver import SimServer, pod, tfjob
 
@@ -226,24 +223,10 @@ def test_dry_runs_of_deletes(server: SimServer) -> None:
     assert server.request("POST", f"{POD_PATH}/p/eviction", eviction).status == 400
 
 
-def test_acts(start_server: Callable[..., SimServer]) -> None:
-    server = start_server()
-    assert server.request("POST", "/sim/act", {"act": "dance"}).json() == {"error": "there are no controllers to act"}
-
-    class Acts:
-        def act(self, name: str, **parameters: Any) -> Any:
-            if name != "dance":
-                raise ValueError(f"there is no act {name!r}")
-            return parameters
-
-    def add() -> None:
-        server.api._acts = Acts()
-        other = ApiServer(server.store, rng=random.Random(1), acts=Acts())
-        assert other.app() is not None
-        other.close()
-
-    server.call(add)
-    assert server.request("POST", "/sim/act", {"act": 5}).status == 400
+def test_without_controllers_there_are_no_acts(shared_server: SimServer) -> None:
+    answer = shared_server.request("POST", "/sim/act", {"act": "dance"})
+    assert (answer.status, answer.json()) == (400, {"error": "there are no controllers to act"})
+    assert shared_server.get("/sim/state").json()["acts"] == []
 
 
 def test_an_answer_is_json_whatever_happened(shared_server: SimServer) -> None:

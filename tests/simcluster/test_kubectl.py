@@ -1,6 +1,7 @@
 """The real kubectl: every command that the dashboard's users type works as against a real cluster."""
 
 import json
+import urllib.error
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -137,6 +138,18 @@ def test_rights(cluster: Cluster) -> None:
         assert "is forbidden: User" in cluster.refused("create", "-f", "-", manifest=tfjob("no"))
     finally:
         cluster.control("forbidden", resources=[])
+
+
+def test_acts_of_the_cluster(cluster: Cluster) -> None:
+    assert {"lose_node", "return_node", "evict"} <= set(cluster.control("state")["acts"])
+    cluster.control("act", act="lose_node", name="las1")
+    until(lambda: "las1   NotReady" in cluster.kubectl("get", "nodes"))
+    cluster.control("act", act="return_node", name="las1")
+    until(lambda: "las1   Ready" in cluster.kubectl("get", "nodes"))
+    for wrong in ({"act": "dance"}, {"act": 5}, {"act": "lose_node", "names": 1}, {"act": "lose_node", "name": "x"}):
+        with pytest.raises(urllib.error.HTTPError) as caught:
+            cluster.control("act", **wrong)
+        assert (caught.value.code, bool(json.loads(caught.value.read())["error"])) == (400, True)
 
 
 def test_small_kinds_that_kubectl_sends_in_its_own_way(cluster: Cluster) -> None:
