@@ -6,6 +6,7 @@ from pathlib import Path
 
 BENCHES = {
     "ingest": "watch events stored per second, against the official client's decoding",
+    "jobpage": "a large job's timeline in Chromium: API, paint, frames, from an event to a pixel, memory",
     "memory": "a watcher's memory with 30,000 pods",
     "simcluster": "30,000 pods, 1,000 writes a second and 50 watchers on the simulated cluster",
     "others": "what kubectl, Events and polling would say of the seed experiment",

@@ -153,5 +153,7 @@ finder.addEventListener("keydown", (event) => {
 document.addEventListener("mouseover", rowHover);
 document.addEventListener("mouseout", rowHover);
 
+globalThis.restartscope = { timeline }; // for the browser's console, and the bench
+
 await load();
 new Live(page.dataset.events, timeline.model.seq, { change: apply, reload });

@@ -13,13 +13,15 @@ CODES = (138, 137, 139, 134)
 BATCH = 2000
 
 
-def pod(replica: int, number: int, last: int, begin: float = BEGIN, life: float = LIFE) -> Incarnation:
+def pod(
+    replica: int, number: int, last: int, *, prefix: str = "", begin: float = BEGIN, life: float = LIFE
+) -> Incarnation:
     """The n-th incarnation of a worker; the one with number ``last`` still runs."""
     born = begin + number * life + replica % 7
     over = number < last
     code = CODES[(replica + number) % len(CODES)]
     found = Incarnation(
-        uid=f"{replica:08x}-0000-4000-8000-{number:012x}",
+        uid=f"{prefix}{replica:08x}-0000-4000-8000-{number:012x}",
         name=f"large-worker-{replica}",
         type="worker",
         index=replica,
@@ -47,7 +49,7 @@ def pod(replica: int, number: int, last: int, begin: float = BEGIN, life: float 
     return found
 
 
-def job_state(replicas: int, restarts: int, begin: float = BEGIN, life: float = LIFE) -> JobState:
+def job_state(uid: str, replicas: int, restarts: int, begin: float, life: float) -> JobState:
     facts = JobFacts(
         api_version="kubeflow.org/v1",
         kind="PyTorchJob",
@@ -56,7 +58,7 @@ def job_state(replicas: int, restarts: int, begin: float = BEGIN, life: float = 
         replicas=(ReplicaSpec("Worker", replicas, "ExitCode", "train:1"),),
         conditions=(Condition("Created", "True"), Condition("Running", "True")),
     )
-    job = JobState("large", "large-job", "team", "large", "kubeflow.org/v1", "PyTorchJob", 1, facts, "Running", True)
+    job = JobState("large", uid, "team", "large", "kubeflow.org/v1", "PyTorchJob", 1, facts, "Running", True)
     job.created_at = job.first_observed_at = begin
     job.last_observed_at = begin + (restarts + 1) * life
     job.spans = {"state": [Span("state", 0, "Created", begin, begin + 5), Span("state", 1, "Running", begin + 5)]}
@@ -68,10 +70,16 @@ def job_state(replicas: int, restarts: int, begin: float = BEGIN, life: float = 
 
 
 def write_large(
-    replicas: int, restarts: int, begin: float = BEGIN, life: float = LIFE, *, live: bool = False
+    replicas: int,
+    restarts: int,
+    *,
+    uid: str = "large-job",
+    begin: float = BEGIN,
+    life: float = LIFE,
+    live: bool = False,
 ) -> models.Job:
     """One job with so many workers, each restarted so often. ``live``: its cluster is watched now."""
-    job = job_state(replicas, restarts, begin, life)
+    job = job_state(uid, replicas, restarts, begin, life)
     cluster, _ = models.Cluster.objects.get_or_create(name="large")
     if not live:
         cluster.observed_until = job.last_observed_at
@@ -98,8 +106,11 @@ def write_large(
         seq=1,
     )
     models.Sequence.objects.update_or_create(id=1, defaults={"value": 1})
+    prefix = "" if uid == "large-job" else f"{uid}-"
     pods = [
-        pod(replica, number, restarts, begin, life) for replica in range(replicas) for number in range(restarts + 1)
+        pod(replica, number, restarts, prefix=prefix, begin=begin, life=life)
+        for replica in range(replicas)
+        for number in range(restarts + 1)
     ]
     models.Incarnation.objects.bulk_create(_incarnations(row, pods), batch_size=BATCH)
     models.Restart.objects.bulk_create(_restarts(row, pods), batch_size=BATCH)

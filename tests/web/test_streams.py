@@ -268,7 +268,10 @@ def test_a_page_hears_of_every_change_and_goes_on_where_it_was(server: Server) -
     assert last.id is not None and last.id > backlog.id
     assert last.data["job"]["true"] == 6
     worker = next(replica for replica in last.data["replicas"] if replica["key"] == "worker/0/0")
-    assert (worker["true"], worker["kubectl"], worker["hidden"]) == (5, 0, 5)
+    assert worker["true"] == 5
+    told = last.data["story"]
+    assert "Worker 0 has been recreated 5 times, each time after exit code 138." in told["en"], "as the count beside it"
+    assert set(told) == {"en", "zh-hans"}
     caught_up.close()
 
 
