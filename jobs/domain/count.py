@@ -1,6 +1,7 @@
 """The count: which recreations are restarts, and each replica's sums (restart facts, sections 3 and 5)."""
 
 from bisect import bisect_left, bisect_right, insort
+from collections.abc import Iterable
 
 from jobs.domain.causes import settle_cause
 from jobs.domain.creations import created
@@ -28,6 +29,24 @@ def add_incarnation(job: JobState, pod: Incarnation) -> Replica:
     else:
         insort(pods, pod, key=_age)
     return replica
+
+
+def put_incarnations(job: JobState, pods: Iterable[Incarnation]) -> None:
+    """Put pods whose recreations are decided already into their replicas, with their sums."""
+    for pod in pods:
+        key = (pod.type, pod.index, pod.job_index)
+        replica = job.replicas.get(key)
+        if replica is None:
+            replica = job.replicas[key] = Replica(key)
+        replica.incarnations.append(pod)
+        job.pods[pod.uid] = pod
+        job.pods_left += not pod.gone
+        replica.recreations += pod.counts
+        replica.in_place += pod.restarts
+        replica.init_restarts += pod.init_restarts
+        replica.sidecar_restarts += pod.sidecar_restarts
+    for replica in job.replicas.values():
+        replica.incarnations.sort(key=_age)
 
 
 def position_of(replica: Replica, pod: Incarnation) -> int:
