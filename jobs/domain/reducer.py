@@ -17,6 +17,7 @@ from jobs.domain.count import (
 from jobs.domain.creations import note_creations
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
 from jobs.domain.gang import note_end, note_new_pod
+from jobs.domain.intervals import job_end
 from jobs.domain.kinds import kind_of
 from jobs.domain.pods import fold_pod
 from jobs.domain.state import PODGROUP_LANE, Incarnation, JobState, Replica, Unobserved
@@ -48,9 +49,12 @@ def reduce(job: JobState, observation: Observation) -> None:
 
 
 def unobserved(job: JobState, start: float | None, end: float, resource: str) -> None:
-    """Note that nobody watched ``resource`` from ``start`` to ``end``; a job that was over by then is not touched."""
-    over = job.present is False or job.finished_at is not None
-    if over and not job.pods_left:
+    """Note that nobody watched ``resource`` from ``start`` to ``end``; a job that was over before is not touched.
+
+    It must have been over when the interval began: what finished in it may have restarted in it.
+    """
+    ended = job_end(job)
+    if ended is not None and start is not None and ended <= start and not job.pods_left:
         return
     job.unobserved.append(Unobserved(start, end, resource))
     job.changes.job = job.changes.every_replica = True

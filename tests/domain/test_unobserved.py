@@ -359,3 +359,24 @@ def test_what_was_only_missing_from_a_list_is_there_again() -> None:
     assert (report["present"], report["deleted_between"]) == (True, None)
     assert report["replicas"][0]["pods"][0]["deleted_between"] is None
     assert state(story).pods_left == 1
+
+
+def test_a_job_that_finished_while_its_pods_were_not_watched_is_at_least() -> None:
+    """The pods' stream lists for the first time when they are all gone, cleaned up after the job's end."""
+    story = Story().run("+J Created=True\n@20\n~J Created=True Running=False Failed=True")
+    assert not story.report()["at_least"]
+    story.gap(5, 30)
+    assert story.report()["at_least"]
+
+
+def test_a_gap_after_the_job_and_its_pods_were_over_changes_nothing() -> None:
+    story = Story().run("""
+        +J Created=True
+        +w0#a R
+        @10
+        ~w0#a S term(0,Completed)
+        ~J Created=True Running=False Succeeded=True
+        xw0#a
+    """)
+    story.gap(15, 30)
+    assert not story.report()["at_least"]
