@@ -11,7 +11,7 @@ PARALLEL ?= -n 2 --dist loadfile
 # Names of the interpreters to try; a name on the path may be a shim that does not run.
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
 
-.PHONY: help install demo test test-deep lint types checks test-postgres test-sqlite browser lock bench screenshots clean
+.PHONY: help install demo test test-deep lint types checks test-postgres test-sqlite browser lock bench screenshots messages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -74,6 +74,9 @@ bench: $(INSTALLED) ## events stored per second, against the limit of the same m
 
 screenshots: $(INSTALLED) browser ## pictures of the real pages, for the README
 	@$(PY) -m tests.browser.screenshots
+
+messages: $(INSTALLED) ## bring the translations' catalogue up to date, and compile it
+	@$(CLEAN_ENV) $(PY) -m tests.support.catalogue
 
 clean: ## remove .venv, caches and everything that was stored
 	@rm -rf $(VENV) var .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

@@ -101,6 +101,8 @@ USE_I18N = True
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+LANGUAGE_COOKIE_AGE = 365 * 86400  # seconds
+LANGUAGE_COOKIE_SAMESITE = "Lax"
 
 # --- Static files ---------------------------------------------------------------------------------------------------
 # Served from where they lie, found once at the start: there is no collecting step that could be forgotten.

@@ -156,4 +156,8 @@ document.addEventListener("mouseout", rowHover);
 globalThis.restartscope = { timeline }; // for the browser's console, and the bench
 
 await load();
+// The parts of a large job that need all its pods: after the first picture, so that they do not hold it up.
+requestAnimationFrame(() => {
+  for (const part of document.querySelectorAll("[data-later]")) window.htmx?.trigger(part, "refresh");
+});
 new Live(page.dataset.events, timeline.model.seq, { change: apply, reload });
