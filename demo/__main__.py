@@ -169,10 +169,16 @@ Restartscope is running:  {address}
   training operator, so kubectl shows 0 restarts for ever; the page counts the true ones, and highlights Restarting.
   Cluster recordings holds jobs that were recorded on a real cluster: a node lost, memory run out, a wave of 60.
 
-  The same with kubectl:  kubectl --kubeconfig {shown(kubeconfig)} get pods --watch
+  The same with kubectl:  {kubectl()} --kubeconfig {shown(kubeconfig)} get pods -A -owide -w
   Logs, one file for each process:  {logs}
 
 Ctrl-C ends everything.""")
+
+
+def kubectl() -> str:
+    """The kubectl that `make install` brings, else whichever is on the path."""
+    ours = Path(sys.executable).parent / "kubectl"
+    return str(shown(ours)) if ours.exists() else "kubectl"
 
 
 def start(run: Supervisor, options: argparse.Namespace, kubeconfig: Path, socket_path: Path, lock: TextIO) -> None:
