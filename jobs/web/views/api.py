@@ -23,4 +23,3 @@ def job(request: HttpRequest, uid: str) -> HttpResponse:
 def not_found(_request: HttpRequest, path: str) -> HttpResponse:
     """Everything else below /api/."""
     return api_error(404, "not-found", f"There is no /api/{path[:200]}.")
-
