@@ -120,6 +120,8 @@ def painted(browser: Browser, address: str) -> None:
         page = browser.new_page(viewport={"width": 1280, "height": 900})
         page.goto(f"{address}jobs/deep/", wait_until="commit")
         values.append(float(page.evaluate(PAINTED)))
+        page.locator("#tabs nav").wait_for(timeout=60_000)  # the next one is not to wait for what comes after the paint
+        page.locator("#job-header .facts").wait_for(timeout=60_000)
         page.close()
     report("page painted, 1,000 replicas x 25 pods, median", median(values), GOALS["paint"])
 

@@ -99,23 +99,28 @@ function reload() {
   }, 1000);
 }
 
-async function ask(parameters) {
+function question(parameters) {
   const address = new URL(root.dataset.url, location.href);
   for (const [name, value] of Object.entries(parameters)) address.searchParams.set(name, String(value));
-  const answer = await fetch(address, { headers: { accept: "application/json" } });
+  return address;
+}
+
+async function ask(address) {
+  const answer = await fetch(address);
   if (!answer.ok) throw new Error(`${answer.status}`);
   return answer.json();
 }
 
 // Rows of a large job. A range and a width tell the server what would be narrower than a pixel.
 function fetchRows(keys, { start, end, width }) {
-  return ask({ rows: keys.join(","), from: start, to: end, width: Math.max(width, 50) });
+  return ask(question({ rows: keys.join(","), from: start, to: end, width: Math.max(width, 50) }));
 }
 
 async function load() {
-  const { start, end } = timeline.range ?? { start: Number(root.dataset.start), end: Number(root.dataset.end) };
-  const range = end > start ? { from: start, to: end, width: Math.max(50, root.clientWidth - 150) } : {};
-  const payload = await ask({ order: timeline.order, ...range }).catch(() => null);
+  const { range, order: first } = timeline;
+  const zoomed = () => question({ order: first, from: range.start, to: range.end, width: Math.max(50, root.clientWidth - 150) });
+  // The page has begun to fetch this answer before the scripts were here.
+  const payload = await ask(range ? zoomed() : root.dataset.first).catch(() => null);
   root.querySelector("[data-problem]").textContent = payload
     ? ""
     : t("The timeline could not be loaded. The tables below hold the same.");

@@ -183,3 +183,24 @@ def test_the_reports_entry_is_the_api(client: Client, seed: Job, capsys: pytest.
     call_command("report", output="json")
     reported = json.loads(capsys.readouterr().out)["jobs"][0]
     assert client.get(f"/api/jobs/{seed.uid}/").json() == reported
+
+
+def test_the_page_names_every_module_of_the_timeline(client: Client, seed: Job) -> None:
+    """A module that is not named is found late, one import after the other."""
+    from tests.support.truth import RECORDINGS
+
+    static = RECORDINGS.parents[2] / "static"
+    page = client.get(f"/jobs/{seed.uid}/").content.decode()
+    named = set(re.findall(r'rel="modulepreload" href="/static/([^"]+)"', page))
+    modules = {str(path.relative_to(static)) for path in (static / "js" / "timeline").glob("*.js")}
+    assert modules <= named
+    assert all((static / name).exists() for name in named)
+
+
+def test_the_first_answer_is_fetched_with_the_scripts(client: Client, seed: Job) -> None:
+    page = client.get(f"/jobs/{seed.uid}/?order=worst").content.decode()
+    link = re.search(r'rel="preload" as="fetch" crossorigin="anonymous" href="([^"]+)"', page)
+    assert link
+    assert f'data-first="{link[1]}"' in page
+    found = client.get(link[1].replace("&amp;", "&"))
+    assert found.status_code == 200 and found.json()["whole"]

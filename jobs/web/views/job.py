@@ -35,12 +35,44 @@ from jobs.web.formats import utc
 from jobs.web.jobpage import kubectl, tabs
 from jobs.web.jobpage.header import header, light_header
 from jobs.web.rows import job_url
-from jobs.web.timeline import end_of, start_of
+from jobs.web.timeline import ORDERS, end_of, start_of
 
 TABS = ("restarts", "replicas", "phases", "podgroup", "events", "kubectl", "logs", "facts")
 
 
 MOMENT = 0.000_01  # seconds
+SCREEN = 1200  # pixels that a timeline has, roughly
+# Fetched together, not one after the other as they import each other.
+MODULES = tuple(
+    f"js/{name}.js"
+    for name in (
+        "format",
+        "live",
+        "messages",
+        "times",
+        *(
+            f"timeline/{name}"
+            for name in (
+                "timeline",
+                "card",
+                "draw",
+                "heat",
+                "hit",
+                "input",
+                "layout",
+                "minimap",
+                "model",
+                "palette",
+                "raf",
+                "range",
+                "rowloader",
+                "scale",
+                "segments",
+                "ticks",
+            )
+        ),
+    )
+)
 LARGE = 3000  # pods from which the parts of a page that need them all are fetched after it
 
 
@@ -121,11 +153,25 @@ def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
         | (_frame_of_large(row, request, tab) if later else _whole(row, request, tab))
         | {
             "seq": seq,
+            "modules": MODULES,
             "earlier": [(job, job_url(job)) for job in same_name if (job.created_at or 0) < (row.created_at or 0)],
             "newer": [(job, job_url(job)) for job in same_name if (job.created_at or 0) > (row.created_at or 0)],
         }
     )
+    context["first_url"] = _first_url(request, context)
     return render(request, "jobs/job.html", context)
+
+
+def _first_url(request: HttpRequest, context: dict[str, Any]) -> str:
+    """Where the timeline's first answer is: the page names it at its top, so that it is fetched with the scripts."""
+    order = request.GET.get("order", "")
+    query: dict[str, str | int] = {
+        "order": order if order in ORDERS else ORDERS[0],
+        "from": f"{context['first_at']:.3f}",
+        "to": f"{context['last_at']:.3f}",
+        "width": SCREEN,
+    }
+    return f"{context['timeline_url']}&{urlencode(query)}"
 
 
 def _whole(row: Job, request: HttpRequest, tab: str) -> dict[str, Any]:
