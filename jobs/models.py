@@ -118,6 +118,7 @@ class Job(models.Model):
             models.Index(fields=["seq"], name="job_seq"),
             models.Index(fields=["-last_restart_at", "-id"], name="job_last_restart"),
             models.Index(fields=["cluster", "namespace", "kind", "name"], name="job_name"),
+            models.Index(fields=["fail_code", "fail_at"], name="job_failed", condition=models.Q(fail_at__isnull=False)),
         ]
 
     def __str__(self) -> str:

@@ -5,15 +5,16 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from jobs.models import Job
 from jobs.store.pages.jobs import CodeCount, list_codes, list_restart_times, shown_state
-from jobs.web.formats import chip_text
+from jobs.web.formats import chip_text, duration
 from jobs.web.timeline import cluster_is_live
 
 STRIP_WIDTH = 130.0  # units of the strip's own coordinates, drawn one to one
 TICK = 2.0
-END = 8.0  # width of the piece that says how a job ended
 CHIPS = 2
 
 
@@ -38,8 +39,10 @@ class Strip:
     restarts: int = 0
 
     @property
-    def end_x(self) -> float:
-        return STRIP_WIDTH - END
+    def label(self) -> str:
+        return ngettext("%(n)d restart over its life", "%(n)d restarts over its life", self.restarts) % {
+            "n": self.restarts
+        }
 
 
 @dataclass
@@ -63,9 +66,28 @@ class Row:
         return job_url(self.job)
 
     @property
-    def signature(self) -> float:
-        """What tells that a row has restarted since it was shown."""
-        return self.job.last_restart_at or 0.0
+    def signature(self) -> str:
+        """What tells that a row has restarted since it was shown: epoch seconds."""
+        return f"{self.job.last_restart_at or 0.0:.6f}"
+
+    @property
+    def was(self) -> str:
+        """What is said below the state: that it is gone, or what its condition says instead."""
+        if self.gone:
+            return _("was %(state)s") % {"state": self.job.state} if self.shown == "Deleted" else _("deleted")
+        return _("says %(state)s") % {"state": self.job.state} if self.shown != self.job.state else ""
+
+    @property
+    def true_text(self) -> str:
+        return f"≥ {self.job.true_restarts}" if self.job.at_least else str(self.job.true_restarts)
+
+    @property
+    def lasted(self) -> str:
+        return _("lasted %(time)s") % {"time": duration(self.duration)} if self.duration is not None else ""
+
+    @property
+    def more_title(self) -> str:
+        return _("Other codes")
 
 
 def job_url(job: Job) -> str:

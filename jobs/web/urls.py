@@ -3,7 +3,7 @@
 from django.urls import path, re_path
 
 from jobs.web.live.streams import job_events, list_events
-from jobs.web.views import api, evidence, health, job, jobs, listing, timeline, watchers
+from jobs.web.views import api, evidence, exitcodes, health, job, jobs, listing, timeline, watchers
 
 app_name = "jobs"
 
@@ -16,12 +16,14 @@ urlpatterns = [
     path("jobs/<str:uid>/kubectl.txt", job.job_kubectl, name="job-kubectl"),
     path("jobs/<str:uid>/tab/<slug:tab>/", job.job_tab, name="job-tab"),
     path("jobs/<str:cluster>/<str:namespace>/<str:kind>/<str:name>/", job.named_job, name="named"),
+    path("exit-codes/", exitcodes.exit_codes, name="exit-codes"),
     path("watchers/", watchers.watchers, name="watchers"),
     path("healthz", health.healthz, name="healthz"),
     path("api/jobs/", listing.jobs, name="api-jobs"),
     path("api/jobs.json", listing.jobs_json, name="api-json"),
     path("api/jobs.csv", listing.jobs_csv, name="api-csv"),
     path("api/facets/", listing.job_facets, name="api-facets"),
+    path("api/exit-codes/", exitcodes.exit_codes_json, name="api-exit-codes"),
     path("api/complete/", listing.completion, name="api-complete"),
     path("api/jobs/events", list_events, name="list-events"),
     path("api/jobs/<str:uid>/", api.job, name="api-job"),

@@ -26,9 +26,10 @@ from jobs.web.filters import (
     query_text,
 )
 from jobs.web.query import Parsed, write
+from jobs.web.rowhtml import rows_html
 from jobs.web.rows import rows
 
-AT_ONCE = 20_000  # jobs up to which the page brings its facets along
+AT_ONCE = 2000  # jobs in all up to which the page brings its facets along; counting more would hold it up
 
 
 class SortLink(NamedTuple):
@@ -49,15 +50,15 @@ def job_list(request: HttpRequest) -> HttpResponse:
     now = time.time()
     seq = last_sequence()  # before the rows: what is written meanwhile is told again, and nothing is missed
     chosen = found.chosen
-    with current():  # so that rows, sums and facets are of the same moment
+    with current() as index:  # so that rows, sums and facets are of the same moment
         page = list_page(chosen, order, after, now)
         totals = list_totals(chosen, now)
         several_clusters = len(known_values("cluster", "", 2)) > 1
-        offered = facets(chosen, order, now) if totals.jobs <= AT_ONCE else None
+        offered = facets(chosen, order, now) if index.jobs.count <= AT_ONCE else None
     query = address(chosen, order)
     context = frame(request, "jobs") | {
         "seq": seq,
-        "rows": rows(page.jobs, now),
+        "rows": rows_html(rows(page.jobs, now), several_clusters=several_clusters),
         "totals": totals,
         "facets": offered,
         "several_clusters": several_clusters,
@@ -99,7 +100,8 @@ def job_rows(request: HttpRequest) -> HttpResponse:
     except BadRequestError as error:
         return error_page(request, 400, _("This address cannot be understood"), str(error))
     now = time.time()
-    context = {"rows": rows(list_rows(ids), now), "several_clusters": request.GET.get("clusters") == "several"}
+    several = request.GET.get("clusters") == "several"
+    context: dict[str, Any] = {"rows": rows_html(rows(list_rows(ids), now), several_clusters=several)}
     if request.GET.get("totals"):
         context["totals"] = list_totals(chosen, now)
     return render(request, "jobs/_rows_only.html", context)
