@@ -28,7 +28,9 @@ STALE_AFTER = 20.0
 AFTERGLOW = 0.04  # share of a finished job's life that is shown after its end
 
 
-WHOLE = 1500  # pods up to which all are told at once
+WHOLE = 1500  # pods up to which all are told at once …
+WHOLE_ROW = 150  # … if no replica has more of them: they would be narrower than what is drawn on them
+SMALL = 4.0  # pixels: on a narrower bar nothing can be told, and several of them are a heap
 FIRST_ROWS = 60  # replicas told at once of a larger job: those that are in sight at first
 BUCKETS = 240  # of a job's life, in which its restarts are counted
 STRIP_ROWS = 24  # parts of a type's replicas, whose restarts are counted apart
@@ -57,7 +59,7 @@ def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
     times = store.restart_times(row.id)
     trues = _trues(times, proven(row.id, job))
     keys = sorted({**sizes, **dict.fromkeys(trues)}, key=_order)
-    whole = sum(sizes.values()) <= WHOLE
+    whole = sum(sizes.values()) <= WHOLE and max(sizes.values(), default=0) <= WHOLE_ROW
     shown = keys if wanted.order == "index" else sorted(keys, key=lambda key: -trues.get(key, 0))
     at_least = incomplete(job)
     start, end = start_of(job), end_of(row, job, now)
@@ -85,7 +87,7 @@ def rows(row: Job, job: JobState, keys: Collection[ReplicaKey] | None, pixel: fl
     pods: list[Bar] = []
     heaps: list[Json] = []
     for key, bars in found.items():
-        kept, piled = thinned(bars, pixel) if pixel else (bars, [])
+        kept, piled = thinned(bars, SMALL * pixel) if pixel else (bars, [])
         pods.extend(kept)
         heaps.extend(_heap(key, heap) for heap in piled)
     if pixel:

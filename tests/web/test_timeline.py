@@ -58,6 +58,7 @@ def test_seen_from_far_a_row_is_heaps_and_loses_no_restart(client: Client, large
     assert restarts_in(far) == RESTARTS
     assert sum(sum(heap["codes"].values()) for heap in far["heaps"]) + len(far["restarts"]) == RESTARTS
     near = get(client, large, rows="worker/3/0", **{"from": BEGIN, "to": end, "width": 1000})
+    assert get(client, large, rows="worker/3/0", **{"from": BEGIN, "to": 10 * end - 9 * BEGIN, "width": 1000})["heaps"]
     assert near["heaps"] == [] and restarts_in(near) == RESTARTS
 
 

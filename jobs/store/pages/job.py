@@ -27,10 +27,21 @@ def jobs_of_name(cluster: str, namespace: str, kind: str, name: str, limit: int 
     return list(listed(rows).order_by(F("created_at").desc(nulls_last=True), "-id")[:limit])
 
 
-def job_restarts(job_id: int, limit: int | None = None) -> list[Restart]:
-    """The job's restarts, newest first; those of which only the count is known come last."""
-    rows = Restart.objects.filter(job_id=job_id).order_by(F("at").desc(nulls_last=True), "-id")
-    return list(rows[:limit] if limit else rows)
+def job_restarts(job_id: int, limit: int) -> list[Restart]:
+    """The newest restarts that count; those of which only the count is known come last."""
+    rows = Restart.objects.filter(job_id=job_id, counts=True).order_by(F("at").desc(nulls_last=True), "-id")
+    return list(rows[:limit])
+
+
+def first_restart(job_id: int) -> Restart | None:
+    """The oldest restart that counts and whose time is known."""
+    rows = Restart.objects.filter(job_id=job_id, counts=True, at__isnull=False)
+    return rows.order_by("at", "id").first()
+
+
+def restart_count(job_id: int) -> int:
+    """The rows of restarts that count: those whose end was seen, and those of which only the number is known."""
+    return Restart.objects.filter(job_id=job_id, counts=True).count()
 
 
 def pods_of(job_id: int, limit: int) -> int:

@@ -29,6 +29,7 @@ FIRST_TOLD = {
     "restart-wave-node",
     "gang-restarted",
 }  # findings that name the first cause
+FINDINGS_SHOWN = 40
 EVIDENCE_LINKED = 3  # observations linked from one finding
 
 
@@ -68,6 +69,7 @@ class Header:
     kubectl_sentence: str
     ended: Told | None
     findings: list[Told]
+    more_findings: int
     facts: list[Fact]
     gaps: list[tuple[float | None, float]]
     restarting_since: float | None
@@ -77,25 +79,25 @@ class Header:
 def header(
     row: Job,
     job: JobState,
-    restarts: Sequence[Restart],
+    first: Restart | None,
     sums: Sequence[RestartSum],
     *,
     known: float,
     end: float | None,
 ) -> Header:
-    """``restarts``: newest first. ``known``: the last moment of which something is known. ``end``: None while live."""
-    counting = [restart for restart in restarts if restart.counts]
+    """``first``: the oldest restart. ``known``: the last moment that something is known of. ``end``: None while live."""
     why = ended(job)
     found = findings(job, known)
-    first = not FIRST_TOLD & {one.code for one in found}
+    told = FIRST_TOLD & {one.code for one in found}
     return Header(
         job=row,
         shown=shown_state(row),
         sentence=story(row, sums, proven_creations(job) if incomplete(job) else {}),
         kubectl_sentence=kubectl_story(row),
         ended=_told(why, "") if why is not None else None,
-        findings=[_told(one, one.severity) for one in found],
-        facts=_facts(job, counting, end if end is not None else known, first=first),
+        findings=[_told(one, one.severity) for one in found[:FINDINGS_SHOWN]],
+        more_findings=max(0, len(found) - FINDINGS_SHOWN),
+        facts=_facts(job, None if told else _first_cause(job, first), end if end is not None else known),
         gaps=_gaps(job),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
@@ -111,6 +113,7 @@ def light_header(row: Job, job: JobState, sums: Sequence[RestartSum], creations:
         kubectl_sentence=kubectl_story(row),
         ended=None,
         findings=[],
+        more_findings=0,
         facts=[],
         gaps=_gaps(job),
         restarting_since=row.restarting_since,
@@ -140,23 +143,15 @@ def _gaps(job: JobState) -> list[tuple[float | None, float]]:
     return merged
 
 
-def _facts(job: JobState, restarts: Sequence[Restart], end: float, *, first: bool) -> list[Fact]:
-    """``first``: also what failed first, where no finding says so."""
-    found = [
-        _first_cause(job, restarts) if first else None,
-        _backoff(job),
-        _productive(job, end),
-        _shown(job, end),
-        _queue(job),
-    ]
+def _facts(job: JobState, cause: Fact | None, end: float) -> list[Fact]:
+    """``cause``: what failed first, where no finding says so."""
+    found = [cause, _backoff(job), _productive(job, end), _shown(job, end), _queue(job)]
     return [fact for fact in found if fact is not None]
 
 
-def _first_cause(job: JobState, restarts: Sequence[Restart]) -> Fact | None:
-    known = [restart for restart in restarts if restart.at is not None]
+def _first_cause(job: JobState, first: Restart | None) -> Fact | None:
     failed = _first_failure(job)
-    if known:
-        first = min(known, key=lambda restart: restart.at or 0.0)
+    if first is not None:
         who = replica_words((first.replica_type, first.replica_index, first.job_index))
         if failed is None or failed.ended_at is None or (first.at or 0.0) <= failed.ended_at:
             return Fact(_("First cause"), f"{who}: {cause_words(first.cause)}", at=first.at)

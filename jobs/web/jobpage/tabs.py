@@ -43,13 +43,11 @@ class RestartRow:
     """Seconds for which the job's condition said Restarting; None where it never did."""
 
 
-def restart_rows(job: JobState, restarts: Sequence[Restart], end: float) -> list[RestartRow]:
-    """Newest first, at most RESTARTS_SHOWN. ``restarts``: newest first."""
-    counting = [restart for restart in restarts if restart.counts]
+def restart_rows(job: JobState, newest: Sequence[Restart], total: int, end: float) -> list[RestartRow]:
+    """``newest``: the newest of ``total`` restarts that count, newest first."""
     spans = [span for span in job.spans.get(RESTARTING_LANE, ()) if span.start is not None]
     end = _over(job, end)
-    total = len(counting)
-    return [_restart_row(job, r, total - n, spans, end) for n, r in enumerate(counting[:RESTARTS_SHOWN])]
+    return [_restart_row(job, r, total - n, spans, end) for n, r in enumerate(newest)]
 
 
 def _over(job: JobState, end: float) -> float:

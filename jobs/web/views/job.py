@@ -14,10 +14,11 @@ from django.views.decorators.http import require_safe
 
 from jobs.domain.report import known_until
 from jobs.domain.state import JobState
-from jobs.models import Job, Restart
+from jobs.models import Job
 from jobs.store.load import load_state
 from jobs.store.pages.changes import last_sequence, proven, restart_sums
 from jobs.store.pages.job import (
+    first_restart,
     job_by_uid,
     job_events,
     job_logs,
@@ -27,6 +28,7 @@ from jobs.store.pages.job import (
     jobs_of_name,
     neighbouring_writes,
     pods_of,
+    restart_count,
 )
 from jobs.store.pages.timeline import job_alone
 from jobs.web.context import frame
@@ -229,7 +231,7 @@ class _Parts:
         self.row = row
         self.job: JobState = load_state(row.id)
         self.job.cluster = row.cluster.name
-        self.restarts: list[Restart] = job_restarts(row.id)
+        self.restart_count = restart_count(row.id)
         self.now = time.time()
         self.end = end_of(row, self.job, self.now)
         self.until: float = self.end if self.end is not None else self.now
@@ -241,15 +243,16 @@ class _Parts:
         known = known_until(self.job, self.row.cluster.observed_until)
         known = known if known is not None else self.now
         sums = restart_sums(self.row.id)
-        shown = header(self.row, self.job, self.restarts, sums, known=known, end=self.end)
+        shown = header(self.row, self.job, first_restart(self.row.id), sums, known=known, end=self.end)
         return self.base() | {"header": shown}
 
     def tab(self, request: HttpRequest, tab: str) -> dict[str, Any]:
         """Only the open tab's rows are worked out; the others' numbers come along."""
         context = self.base() | {"tab": tab, "tabs": self._tab_links(), "template": f"jobs/tabs/{tab}.html"}
         if tab == "restarts":
-            rows = tabs.restart_rows(self.job, self.restarts, self.until)
-            context |= {"rows": rows, "older": max(0, sum(r.counts for r in self.restarts) - len(rows))}
+            newest = job_restarts(self.row.id, tabs.RESTARTS_SHOWN)
+            context["rows"] = tabs.restart_rows(self.job, newest, self.restart_count, self.until)
+            context["older"] = self.restart_count - len(newest)
         elif tab == "replicas":
             context["rows"] = tabs.replica_rows(self.job, self.until)
         elif tab == "phases":
@@ -298,7 +301,7 @@ class _Parts:
 
     def _tab_links(self) -> list[tuple[str, str, int | None, str]]:
         counts: dict[str, tuple[str, int | None]] = {
-            "restarts": (_("Restarts"), sum(restart.counts for restart in self.restarts)),
+            "restarts": (_("Restarts"), self.restart_count),
             "replicas": (_("Replicas"), len(self.job.replicas)),
             "phases": (_("Phases"), len(tabs.phase_rows(self.job, self.now))),
             "podgroup": ("PodGroup", len(self.job.spans.get("podgroup", ()))),
