@@ -8,6 +8,8 @@ INSTALLED := $(VENV)/.installed
 CLEAN_ENV := env -u DATABASE_URL -u DATABASE_URL_FILE REDIS_URL=redis://127.0.0.1:1/0 RESTARTSCOPE_DATA_DIR=$(CURDIR)/var/test
 PYTEST := $(PY) -m pytest -q
 PARALLEL ?= -n 2 --dist loadfile
+# Many examples of the same few statements: one database is enough for them.
+SAME_SQL := --ignore tests/properties --ignore tests/fuzz --ignore tests/store/test_late_start.py --ignore tests/watch/test_faults.py
 # Names of the interpreters to try; a name on the path may be a shim that does not run.
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
 
@@ -59,7 +61,7 @@ browser: $(INSTALLED)
 
 test-postgres: $(INSTALLED)
 	@echo "Database tests on PostgreSQL"
-	@$(CLEAN_ENV) $(PY) -m tests.support.postgres $(PYTEST) $(PARALLEL) -m "not deep and not browser" --database-only
+	@$(CLEAN_ENV) $(PY) -m tests.support.postgres $(PYTEST) $(PARALLEL) -m "not deep and not browser" --database-only $(SAME_SQL)
 
 test-sqlite: $(INSTALLED)
 	@echo "All tests on SQLite"
