@@ -24,6 +24,7 @@ urlpatterns = [
     path("api/jobs.csv", listing.jobs_csv, name="api-csv"),
     path("api/facets/", listing.job_facets, name="api-facets"),
     path("api/exit-codes/", exitcodes.exit_codes_json, name="api-exit-codes"),
+    path("api/openapi.json", api.openapi, name="api-openapi"),
     path("api/complete/", listing.completion, name="api-complete"),
     path("api/jobs/events", list_events, name="list-events"),
     path("api/jobs/<str:uid>/", api.job, name="api-job"),

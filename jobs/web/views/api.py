@@ -7,6 +7,7 @@ from jobs.domain.report import job_report
 from jobs.store.load import load_state
 from jobs.store.pages.job import job_by_uid
 from jobs.web.errors import api_error
+from jobs.web.openapi import document
 
 
 @require_safe
@@ -18,6 +19,12 @@ def job(request: HttpRequest, uid: str) -> HttpResponse:
     state = load_state(row.id)
     state.cluster = row.cluster.name
     return JsonResponse(job_report(state, row.cluster.observed_until))
+
+
+@require_safe
+def openapi(_request: HttpRequest) -> HttpResponse:
+    """This API, described."""
+    return JsonResponse(document())
 
 
 def not_found(_request: HttpRequest, path: str) -> HttpResponse:
