@@ -40,8 +40,14 @@ FACTS: tuple[Any, ...] = (
     ReplicaStatus,
 )
 PARTS: dict[type, tuple[str, ...]] = {kind: tuple(n for k, n in NESTED if k is kind) for kind in FACTS}
-DEFAULTS: dict[type, tuple[Any, ...]] = {
-    kind: tuple(kind._field_defaults.get(name) for name in kind._fields) for kind in FACTS
+RECORDS: dict[type, type[msgspec.Struct]] = {
+    kind: msgspec.defstruct(
+        kind.__name__,
+        [(name, Any, kind._field_defaults.get(name)) for name in kind._fields],
+        omit_defaults=True,
+        gc=False,
+    )
+    for kind in FACTS
 }
 ELSEWHERE = ("replicas", "pods", "pods_left", "spans", "changes", "rollup")  # rows of their own, or derived from them
 RECORD_FIELDS = tuple(f.name for f in fields(JobState) if f.name not in ELSEWHERE)
@@ -50,28 +56,24 @@ _incarnation = msgspec.json.Decoder(Incarnation)
 _encode = msgspec.json.Encoder().encode
 
 
-def facts_dict(facts: Any) -> dict[str, Any]:
-    """The facts by name, without what is as the class's default says."""
+def facts_record(facts: Any) -> msgspec.Struct:
+    """The facts as a struct that is encoded by name, without what is as the class's default says."""
     kind = type(facts)
-    result = {
-        name: value
-        for name, value, default in zip(kind._fields, facts, DEFAULTS[kind], strict=True)
-        if value is not default and value != default
-    }
+    record = RECORDS[kind](*facts)
     for name in PARTS[kind]:
-        value = result.get(name)
-        if value is not None:
+        value = getattr(record, name)
+        if value:
             plural = type(value) is tuple  # a part itself is a tuple of its own class
-            result[name] = [facts_dict(part) for part in value] if plural else facts_dict(value)
-    return result
+            setattr(record, name, [facts_record(part) for part in value] if plural else facts_record(value))
+    return record
 
 
 def facts_text(facts: Facts | None) -> str:
-    return _encode(facts_dict(facts) if facts is not None else {}).decode()
+    return _encode(facts_record(facts)).decode() if facts is not None else "{}"
 
 
 def facts_from(kind: type, values: dict[str, Any]) -> Any:
-    """The facts of class ``kind`` from :func:`facts_dict`; names that are no longer known are left out."""
+    """The facts of class ``kind`` from :func:`facts_record`, decoded; names that are no longer known are left out."""
     known = {}
     for name, value in values.items():
         if name not in kind._fields:  # type: ignore[attr-defined]
@@ -99,8 +101,8 @@ def incarnation_from(text: str) -> Incarnation:
 def job_text(job: JobState) -> str:
     """The job's own state; incarnations and spans are rows of their own."""
     record = {name: getattr(job, name) for name in RECORD_FIELDS}
-    record["facts"] = facts_dict(job.facts) if job.facts is not None else None
-    record["podgroup"] = facts_dict(job.podgroup) if job.podgroup is not None else None
+    record["facts"] = facts_record(job.facts) if job.facts is not None else None
+    record["podgroup"] = facts_record(job.podgroup) if job.podgroup is not None else None
     return _encode(record).decode()
 
 
