@@ -48,6 +48,7 @@ class Stream(models.Model):
     listed_at = Time(null=True)
     last_event_at = Time(null=True)
     alive_at = Time(null=True)
+    per_minute = models.FloatField(default=0)  # events of the minute before last_event_at, older ones fading out
     events = models.BigIntegerField(default=0)  # watch lines read
     changes = models.BigIntegerField(default=0)  # observations stored
     unchanged = models.BigIntegerField(default=0)  # writes that changed nothing that is kept

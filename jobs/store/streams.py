@@ -3,12 +3,14 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from math import exp
 from typing import Protocol
 
 from django.db.backends.utils import CursorWrapper
 
 from jobs import models
 
+MINUTE = 60.0
 WRITTEN = (
     "resource_version",
     "state",
@@ -20,6 +22,7 @@ WRITTEN = (
     "events",
     "changes",
     "unchanged",
+    "per_minute",
 )
 UPDATE = (
     f'UPDATE "{models.Stream._meta.db_table}" SET '  # noqa: S608 - names are ours
@@ -67,8 +70,16 @@ def stream_for(cluster: models.Cluster, key: Key) -> models.Stream:
     )[0]
 
 
+def faded(per_minute: float, seconds: float) -> float:
+    """What is left of a rate of events after ``seconds`` without any: each event counts for a minute on average."""
+    return per_minute * exp(-max(0.0, seconds) / MINUTE)
+
+
 def take_update(stream: models.Stream, update: StreamUpdate) -> None:
     """Bring the watcher's own copy of a stream up to date."""
+    if update.last_event_at is not None:
+        quiet = update.last_event_at - stream.last_event_at if stream.last_event_at is not None else MINUTE
+        stream.per_minute = faded(stream.per_minute, quiet) + update.events
     for name in ("resource_version", "state", "detail", "state_since", "listed_at", "last_event_at", "alive_at"):
         value = getattr(update, name)
         if value is not None:

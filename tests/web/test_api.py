@@ -7,6 +7,7 @@ from django.db import DatabaseError
 from django.test import Client
 
 from jobs.models import Cluster, Gap, Job, Lease, Stream
+from jobs.store.streams import StreamUpdate, faded, take_update
 from tests.support.recorded import replay
 
 
@@ -120,3 +121,25 @@ def test_the_theme_is_remembered_by_the_server(client: Client) -> None:
 def test_pages_only_read(client: Client) -> None:
     for address in ("/", "/watchers/", "/healthz", "/api/jobs/"):
         assert client.post(address).status_code == 405
+
+
+@pytest.mark.django_db
+def test_events_per_minute_fade_while_none_come() -> None:
+    stream = Stream(last_event_at=None)
+    for second in range(600):
+        take_update(stream, StreamUpdate(last_event_at=1000.0 + second, events=5))
+    assert stream.per_minute == pytest.approx(300, rel=0.02)
+    assert faded(stream.per_minute, 60) == pytest.approx(110, rel=0.02)
+    assert faded(stream.per_minute, 600) < 1
+
+
+@pytest.mark.django_db
+def test_what_is_not_installed_needs_nothing(client: Client) -> None:
+    replay("tf-normal", cluster="sim")
+    Stream.objects.filter(resource="tfjobs.kubeflow.org").update(state="not installed")
+    Stream.objects.filter(resource="pods").update(last_event_at=time.time() - 60, per_minute=110.0)
+    Lease.objects.create(cluster=Cluster.objects.get(), holder="host:1", epoch=1)
+    Cluster.objects.update(observed_until=time.time())
+    page = client.get("/watchers/").content.decode()
+    assert "install its operator" in page
+    assert '<td class="number">40</td>' in page

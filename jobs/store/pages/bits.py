@@ -5,11 +5,15 @@ for half a million members, so filters, sums and orders need not look at each me
 """
 
 import re
+from array import array
 from collections.abc import Iterable
 from typing import NamedTuple
 
+NONE = -1  # in a column of numbers
 FEW = 256  # members up to which a set is kept as one: most values belong to few jobs
 SPARE = 1024  # bytes by which a full bit map grows
+DENSE = 64  # one member in so many numbers
+ONE = ord("1")
 _NOT_ZERO = re.compile(rb"[^\x00]", re.DOTALL)
 _BITS_OF = tuple(tuple(bit for bit in range(8) if byte >> bit & 1) for byte in range(256))
 
@@ -27,12 +31,16 @@ def members(bits: int) -> list[int]:
 
 def bits_of(numbers: Iterable[int]) -> int:
     """One integer with these bits set."""
-    data = bytearray()
-    for number in numbers:
-        byte = number >> 3
-        if byte >= len(data):
-            data.extend(bytes(byte + SPARE - len(data)))
-        data[byte] |= 1 << (number & 7)
+    known = list(numbers)
+    size = max(known, default=-1) + 1
+    if len(known) * DENSE > size:  # written as a binary figure, which is read back at once
+        figures = bytearray(b"0") * size
+        for number in known:
+            figures[number] = ONE
+        return int(figures[::-1], 2) if size else 0
+    data = bytearray((size + 7) >> 3)
+    for number in known:
+        data[number >> 3] |= 1 << (number & 7)
     return int.from_bytes(data, "little")
 
 
@@ -109,33 +117,35 @@ class Top(NamedTuple):
 class Slices:
     """A number (>= 0, or None) for each member, kept as one bit map per binary digit."""
 
-    def __init__(self, values: list[int | None] | None = None) -> None:
+    def __init__(self, values: Iterable[int | None] = ()) -> None:
         """``values``: by member."""
-        self.values: list[int | None] = values if values is not None else []
-        known = [n for n, value in enumerate(self.values) if value is not None]
-        self.known = Bits(known)
+        self._values = array("q", [NONE if value is None else value for value in values])
+        self.known = Bits(n for n, value in enumerate(self._values) if value != NONE)
         self._digits: list[Bits] = []
-        if known:
+        if self.known.count:
             self._load()
+
+    def value(self, member: int) -> int | None:
+        found = self._values[member] if member < len(self._values) else NONE
+        return None if found == NONE else found
 
     def _load(self) -> None:
         """All digits at once: every value is written in binary, one behind the other, and every n-th figure read."""
-        width = max(value.bit_length() for value in self.values if value is not None) or 1
+        width = max(self._values).bit_length() or 1
         form = f"0{width}b"
-        text = "".join([format(value or 0, form) for value in self.values])
-        self._digits = []
+        text = "".join([format(max(value, 0), form) for value in self._values])
         for digit in range(width):
             column = int(text[width - 1 - digit :: width][::-1], 2)
             self._digits.append(_loaded(column))
 
     def put(self, member: int, value: int | None) -> None:
         """Set a member's value."""
-        if member >= len(self.values):
-            self.values.extend([None] * (member + 1 - len(self.values)))
-        old = self.values[member]
+        if member >= len(self._values):
+            self._values.extend([NONE] * (member + 1 - len(self._values)))
+        old = self.value(member)
         if old == value:
             return
-        self.values[member] = value
+        self._values[member] = NONE if value is None else value
         if value is None:
             self.known.remove(member)
         elif old is None:

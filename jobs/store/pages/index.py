@@ -22,17 +22,19 @@ from jobs.store.pages.jobfilter import (
     FIELDS,
     NUMBERS,
     JobFilter,
-    Stored,
     answers,
-    found_by,
     last_end,
     moment,
     searched,
+    searched_values,
+    state_word,
 )
+from jobs.store.pages.texts import Texts
 
 COUNTED_ONE_BY_ONE = 20_000  # chosen jobs up to which facets look at each job
 CANDIDATES = 200  # values of a field that are counted beyond that: the most frequent ones of all jobs
 TIMES = ("1h", "24h", "7d", "30d")  # what the time facet offers
+REMEMBERED = 20_000  # different texts of the column `search` whose postings are kept at hand
 MICRO = 1_000_000
 
 
@@ -99,9 +101,9 @@ class JobIndex:
         self.jobs = Bits()
         self.postings: dict[str, dict[str, Posting]] = {name: {} for name in FIELDS}
         self.numbers = {name: Slices() for name in (*NUMBERS, "recent", "created", "ended")}
+        self._of_search: dict[str, tuple[Posting, ...]] = {}
         self._of_job: list[tuple[Posting, ...]] = []  # by job, so that a change can be undone
-        self._text: list[str] = []
-        self._words: dict[str, int] = {}  # jobs by searched word, since the last change
+        self._texts = Texts()
         self._clusters: dict[int, str] = {}
 
     def refresh(self) -> None:
@@ -112,13 +114,13 @@ class JobIndex:
         if seq == self.seq:
             return
         rows = Job.objects.filter(seq__gt=self.seq) if self.seq else Job.objects.all()
-        read = map(Row._make, rows.order_by("id").values_list(*Row._fields).iterator(chunk_size=5000))
+        # In no order: to get the rows in one, a planner may walk the whole table for a few that changed.
+        read = map(Row._make, rows.values_list(*Row._fields).iterator(chunk_size=5000))
         if self.jobs.count:
             for row in read:
                 self._change(row)
         else:
             self._load(read)
-        self._words.clear()
         self.seq = seq
 
     def _load(self, rows: Iterator[Row]) -> None:
@@ -126,7 +128,7 @@ class JobIndex:
         size = (Job.objects.aggregate(last=Max("id"))["last"] or 0) + 1
         of_value: dict[Posting, list[int]] = defaultdict(list)
         columns: dict[str, list[int | None]] = {name: [None] * size for name in self.numbers}
-        self._of_job, self._text = [()] * size, [""] * size
+        self._of_job, texts = [()] * size, [""] * size
         ids = []
         for row in rows:
             number = row.id
@@ -135,7 +137,7 @@ class JobIndex:
             ids.append(number)
             mine = self._postings_of(row)
             self._of_job[number] = mine
-            self._text[number] = searched(row.name, row.namespace)
+            texts[number] = searched(row.name, row.namespace)
             for posting in mine:
                 of_value[posting].append(number)
             for name, value in self._numbers_of(row):
@@ -144,12 +146,12 @@ class JobIndex:
         for posting, having in of_value.items():
             Bits.__init__(posting, having)
         self.numbers = {name: Slices(values) for name, values in columns.items()}
+        self._texts = Texts(texts)
 
     def _change(self, row: Row) -> None:
         number = row.id
-        if number >= len(self._text):
+        if number >= len(self._of_job):
             self._of_job.extend([()] * (number + 1 - len(self._of_job)))
-            self._text.extend([""] * (number + 1 - len(self._text)))
         before, mine = self._of_job[number], self._postings_of(row)
         if before != mine:
             for posting in set(before).difference(mine):
@@ -158,25 +160,35 @@ class JobIndex:
                 posting.add(number)
             self._of_job[number] = mine
         self.jobs.add(number)
-        self._text[number] = searched(row.name, row.namespace)
+        self._texts.put(number, searched(row.name, row.namespace))
         for name, value in self._numbers_of(row):
             self.numbers[name].put(number, value)
 
     def _postings_of(self, row: Row) -> tuple[Posting, ...]:
+        """What ``found_by`` says of a job, as postings."""
         if row.cluster_id not in self._clusters:
             self._clusters = dict(Cluster.objects.values_list("id", "name"))
-        found = []
-        cluster = self._clusters.get(row.cluster_id, "")
-        job = Stored(row.state, row.present, row.restarting_since, row.kind, row.namespace, cluster, row.search)
-        for name, value in found_by(job):
-            of_field = self.postings.get(name)
-            if of_field is None or not value:
-                continue
-            posting = of_field.get(value)
-            if posting is None:
-                posting = of_field[value] = Posting(name, value)
-            found.append(posting)
-        return tuple(found)
+        state = state_word(row.state, row.present, row.restarting_since)
+        own = (
+            self._posting("state", state),
+            self._posting("kind", row.kind),
+            self._posting("namespace", row.namespace),
+            self._posting("cluster", self._clusters.get(row.cluster_id, "")),
+        )
+        searched = self._of_search.get(row.search)
+        if searched is None:
+            if len(self._of_search) >= REMEMBERED:
+                self._of_search.clear()
+            pairs = [pair for pair in searched_values(row.search) if pair[0] in self.postings]
+            searched = self._of_search[row.search] = tuple(self._posting(*pair) for pair in pairs)
+        return own + searched
+
+    def _posting(self, name: str, value: str) -> Posting:
+        of_field = self.postings[name]
+        posting = of_field.get(value)
+        if posting is None:
+            posting = of_field[value] = Posting(name, value)
+        return posting
 
     def _numbers_of(self, row: Row) -> Iterator[tuple[str, int | None]]:
         yield "restarts", row.true_restarts
@@ -225,12 +237,9 @@ class JobIndex:
         return found
 
     def _with_word(self, word: str) -> int:
-        known = self._words.get(word)
-        if known is None:
-            hits = [number for number, text in enumerate(self._text) if word in text]
-            uids = Job.objects.filter(cluster_id__in=list(self._clusters), uid=word).values_list("id", flat=True)
-            known = self._words[word] = bits_of([*hits, *uids])
-        return known
+        found = self._texts.having(word)
+        uids = Job.objects.filter(cluster_id__in=list(self._clusters), uid=word).values_list("id", flat=True)
+        return found | bits_of(uids)
 
     def page(self, found: int, order: Order, after: Place | None, size: int) -> list[int]:
         """The first ``size`` ids of an order behind a place."""
@@ -249,12 +258,12 @@ class JobIndex:
     def _valued(column: Slices, found: int, order: Order, size: int) -> list[int]:
         top = column.top(found, size, smallest=order.smallest_first)
         sign = 1 if order.smallest_first else -1
-        sure = sorted(members(top.sure), key=lambda n: (sign * (column.values[n] or 0), sign * n))
+        sure = sorted(members(top.sure), key=lambda n: (sign * (column.value(n) or 0), sign * n))
         return sure + (first if order.smallest_first else last)(top.tied, top.missing)
 
     def place(self, number: int, order: Order) -> Place:
         """The cursor behind a job."""
-        return Place(self.numbers[order.column].values[number], number)
+        return Place(self.numbers[order.column].value(number), number)
 
     def facets(self, chosen: JobFilter, now: float, size: int) -> dict[str, list[FacetValue]]:
         """For each field its most frequent values among the jobs that the other fields let through; by ``size``."""

@@ -177,11 +177,11 @@ def found_by(job: Stored) -> Iterator[tuple[str, str]]:
     yield "kind", job.kind
     yield "namespace", job.namespace
     yield "cluster", job.cluster
-    yield from _searched_values(job.search)
+    yield from searched_values(job.search)
 
 
-@lru_cache(maxsize=4096)
-def _searched_values(search: str) -> tuple[tuple[str, str], ...]:
+def searched_values(search: str) -> tuple[tuple[str, str], ...]:
+    """The (field, value) pairs of the column ``search``, with what follows from the codes."""
     found: dict[tuple[str, str], None] = {}
     for name, values in _search.decode(search).items():
         for value in values:

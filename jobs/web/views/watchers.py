@@ -10,6 +10,7 @@ from django.views.decorators.http import require_safe
 
 from jobs.models import Stream
 from jobs.store.pages.watchers import WatchedCluster, watched_clusters
+from jobs.store.streams import faded
 from jobs.web.context import frame
 from jobs.web.timeline import cluster_is_live
 
@@ -23,6 +24,10 @@ class StreamView:
     state: str
     tone: str
     """good, waiting or bad; shown beside the word, which is what tells."""
+    per_minute: float | None
+    """Events of the last minute; None where nobody watches."""
+    mend: str
+    """What to do about it, where the watcher itself did not say."""
 
 
 @dataclass
@@ -49,18 +54,27 @@ def _view(watched: WatchedCluster, now: float) -> ClusterView:
     live = cluster_is_live(watched.cluster.observed_until, now)
     ever_watched = bool(watched.lease and watched.lease.holder)
     stale = ever_watched and not live
-    streams = [_stream(stream, stale=stale) for stream in watched.streams]
+    streams = [_stream(stream, now, live=live, stale=stale) for stream in watched.streams]
     return ClusterView(watched, live, ever_watched, streams)
 
 
-def _stream(stream: Stream, *, stale: bool) -> StreamView:
+def _stream(stream: Stream, now: float, *, live: bool, stale: bool) -> StreamView:
     """Nobody brings the states of a stale cluster up to date, so they are only what was."""
     if stale:
-        return StreamView(stream, _("was %s") % stream.state if stream.state else "", "waiting")
-    return StreamView(stream, stream.state, _tone(stream))
+        return StreamView(stream, _("was %s") % stream.state if stream.state else "", "waiting", None, "")
+    rate = faded(stream.per_minute, now - stream.last_event_at) if live and stream.last_event_at is not None else None
+    return StreamView(stream, stream.state, _tone(stream), rate, "" if stream.detail else _mend(stream.state))
 
 
 def _tone(stream: Stream) -> str:
     if stream.state in GOOD:
         return "good"
     return "waiting" if stream.state in MILD else "bad"
+
+
+def _mend(state: str) -> str:
+    known = {
+        "forbidden": _("Grant the watcher list and watch on it, as deploy/ does."),
+        "not installed": _("Nothing to do, unless jobs of this kind should be seen: install its operator."),
+    }
+    return known.get(state, "")
