@@ -8,6 +8,7 @@ BENCHES = {
     "ingest": "watch events stored per second, against the official client's decoding",
     "jobpage": "a large job's timeline in Chromium: API, paint, frames, from an event to a pixel, memory",
     "jobsize": "what an event costs as one job grows to 100,000 incarnations, and how long its state takes to load",
+    "list": "filtered pages and facets over 500,000 jobs, on SQLite and PostgreSQL",
     "memory": "a watcher's memory with 30,000 pods",
     "simcluster": "30,000 pods, 1,000 writes a second and 50 watchers on the simulated cluster",
     "others": "what kubectl, Events and polling would say of the seed experiment",
