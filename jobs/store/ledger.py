@@ -18,7 +18,7 @@ from jobs.domain.reducer import new_job, reduce, unobserved
 from jobs.domain.state import JobState
 from jobs.store.codec import facts_text
 from jobs.store.load import load_states
-from jobs.store.sql import chunks
+from jobs.store.sql import chunks, rows_in
 
 GONE_JOBS_KEPT = 200  # jobs that are over and gone, kept in memory for late lines of theirs
 WAITING_LIMIT = 10_000  # jobs and PodGroups that Events and PodGroups wait for
@@ -28,6 +28,14 @@ KIND_NAMES = frozenset(kind.kind for kind in KINDS)
 UID_LIMIT = models.Job._meta.get_field("uid").max_length or 0
 EVENT_KINDS = KIND_NAMES | {"PodGroup"}
 ObjectKey = tuple[str, str]  # resource, uid
+
+# Asked at every batch that holds something new, which is why they are written out.
+JOB_TABLE, OBJECT_TABLE = models.Job._meta.db_table, models.KubeObject._meta.db_table
+KNOWN_JOBS = f'SELECT "id", "uid" FROM "{JOB_TABLE}" WHERE "cluster_id" = %s AND "uid" IN '  # noqa: S608 - our names
+KNOWN_OBJECTS = (
+    f'SELECT o."id", o."uid", j."uid" FROM "{OBJECT_TABLE}" o JOIN "{JOB_TABLE}" j ON j."id" = o."job_id" '  # noqa: S608
+    'WHERE o."cluster_id" = %s AND o."resource" = %s AND o."uid" IN '
+)
 
 
 @dataclass(slots=True)
@@ -267,9 +275,7 @@ class Ledger:
         for part in chunks(uids):
             found = {
                 object_id: (uid, job_uid)
-                for object_id, uid, job_uid in models.KubeObject.objects.filter(
-                    cluster=self.cluster, resource=resource, uid__in=part
-                ).values_list("id", "uid", "job__uid")
+                for object_id, uid, job_uid in rows_in(KNOWN_OBJECTS, part, self.cluster.pk, resource)
             }
             if not found:
                 continue
@@ -282,7 +288,7 @@ class Ledger:
 
     def _load_jobs(self, uids: Iterable[str]) -> None:
         for part in chunks(list(uids)):
-            ids = dict(models.Job.objects.filter(cluster=self.cluster, uid__in=part).values_list("id", "uid"))
+            ids = dict(rows_in(KNOWN_JOBS, part, self.cluster.pk))
             for job_id, job in load_states(ids).items():
                 job.cluster = self.cluster.name
                 self.jobs[job.uid] = job

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeVar
 
-from django.db import models
+from django.db import connection, models
 from django.db.backends.utils import CursorWrapper
 
 T = TypeVar("T")
@@ -40,6 +40,13 @@ class Write:
             if len(row[position]) > limit:
                 row = (*row[:position], row[position][:limit], *row[position + 1 :])
         return row
+
+
+def rows_in(query: str, values: Sequence[Any], *before: Any) -> list[tuple[Any, ...]]:
+    """The rows of a query that ends with ``IN``; ``before``: its parameters before the values."""
+    with connection.cursor() as cursor:
+        cursor.execute(f"{query}({', '.join(['%s'] * len(values))})", [*before, *values])
+        return cursor.fetchall()
 
 
 def _names(columns: Sequence[str]) -> str:
