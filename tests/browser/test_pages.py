@@ -19,11 +19,11 @@ def test_the_indicator_says_live(site: Site, page: Any) -> None:
 def test_narrowing_takes_one_click_and_is_in_the_address(site: Site, page: Any) -> None:
     page.goto(site.address)
     page.locator(".facets a[title='138']").click()
-    assert page.url.endswith("?exit=138")
+    assert page.url.endswith("?q=exit:138")
     assert page.locator("#jobs tbody tr").count() == 1
     page.get_by_role("link", name="Clear all").click()
     assert page.locator("#jobs tbody tr").count() == 5
-    page.get_by_role("searchbox").fill("wave")
+    page.locator("input[name=q]").fill("wave")
     page.keyboard.press("Enter")
     page.wait_for_url("**/?q=wave")
     assert page.locator("#jobs tbody tr").count() == 1

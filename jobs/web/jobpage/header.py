@@ -85,7 +85,7 @@ def header(
     known: float,
     end: float | None,
 ) -> Header:
-    """``first``: the oldest restart. ``known``: the last moment that something is known of. ``end``: None while live."""
+    """``first``: the oldest restart. ``known``: the last moment that something is known of. ``end``: None if live."""
     why = ended(job)
     found = findings(job, known)
     told = FIRST_TOLD & {one.code for one in found}
