@@ -39,6 +39,7 @@ JOB = "jobs/recordings/{namespace}/{kind}/{name}/"
 PAGES = {
     "jobs": "",
     "job": JOB.format(namespace="seed-exitcode-138", kind="TFJob", name="tftest"),
+    "kubectl": JOB.format(namespace="seed-exitcode-138", kind="TFJob", name="tftest") + "?tab=kubectl#tabs",
     "wave": JOB.format(namespace="wave-60", kind="PyTorchJob", name="wave"),
     "waiting": JOB.format(namespace="gang-waits", kind="TFJob", name="big"),
     "watchers": "watchers/",
