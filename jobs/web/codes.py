@@ -40,9 +40,7 @@ def code_words(code: int) -> CodeWords:
 
 def _meaning(code: int, signal: str) -> str:
     known = {
-        0: _(
-            "Success. A pod that fails all the same failed for another of its containers."
-        ),
+        0: _("Success. A pod that fails all the same failed for another of its containers."),
         1: _("A general error: most often an exception that nobody caught."),
         2: _("The shell or the program was called in a wrong way."),
         126: _("The command was found, but cannot be executed."),
