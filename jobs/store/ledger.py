@@ -156,7 +156,7 @@ class Ledger:
                 continue
             # Two clocks: a cluster's that is ahead of ours must not make a job begin after we saw it.
             began = min((at for at in (job.created_at, job.first_observed_at) if at is not None), default=end)
-            if began >= end or (job.facts is not None and not _has_history(job.facts)):
+            if began >= end or (start is None and job.facts is not None and not _has_history(job.facts)):
                 continue
             unobserved(
                 job, max(start, began) if start is not None else began, end, "pods" if resource == PODS else "jobs"
