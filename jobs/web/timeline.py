@@ -31,7 +31,7 @@ AFTERGLOW = 0.04  # share of a finished job's life that is shown after its end
 WHOLE = 1500  # pods up to which all are told at once …
 WHOLE_ROW = 150  # … if no replica has more of them: they would be narrower than what is drawn on them
 SMALL = 4.0  # pixels: on a narrower bar nothing can be told, and several of them are a heap
-FIRST_ROWS = 60  # replicas told at once of a larger job: those that are in sight at first
+FIRST_ROWS = 30  # replicas told at once of a larger job: those that are in sight at first
 BUCKETS = 240  # of a job's life, in which its restarts are counted
 STRIP_ROWS = 24  # parts of a type's replicas, whose restarts are counted apart
 SPANS = 5000  # phases of one lane up to which all are told
@@ -114,9 +114,9 @@ def _trues(times: Iterable[RestartTime], creations: Mapping[ReplicaKey, int]) ->
     """True restarts by replica; where something was missed, what Events prove raises them (jobs.domain.totals)."""
     recreations: dict[ReplicaKey, int] = {}
     in_place: dict[ReplicaKey, int] = {}
-    for one in times:
-        counted = in_place if one.in_place else recreations
-        counted[one.key] = counted.get(one.key, 0) + 1
+    for key, inside, _at, _until in times:
+        counted = in_place if inside else recreations
+        counted[key] = counted.get(key, 0) + 1
     for key, number in creations.items():
         recreations[key] = max(recreations.get(key, 0), number - 1)
     return {key: recreations.get(key, 0) + in_place.get(key, 0) for key in {**recreations, **in_place}}
@@ -137,7 +137,9 @@ def heat(times: Iterable[RestartTime], keys: Iterable[ReplicaKey], start: float 
         parts[kind] = min(STRIP_ROWS, len(those)), len(those)
         places |= {key: (kind, n * parts[kind][0] // len(those)) for n, key in enumerate(those)}
     counted = Counter(
-        (places[one.key], int((one.at - start) / step)) for one in times if one.at is not None and one.key in places
+        (places[key], int((at - start) / step))
+        for key, _inside, at, _until in times
+        if at is not None and key in places
     )
     cells: dict[str, list[list[int]]] = {kind: [] for kind in parts}
     for ((kind, line), bucket), count in counted.items():
@@ -151,7 +153,7 @@ def bands(times: Iterable[RestartTime], over: float | None) -> list[Json]:
     found: list[Json] = []
     last = float("-inf")
     for at, until in sorted(
-        (one.at, one.until if one.until is not None else over) for one in times if one.at is not None
+        (at, over if until is None else until) for _key, _inside, at, until in times if at is not None
     ):
         if at <= last:
             found[-1]["end"] = None if until is None or found[-1]["end"] is None else max(found[-1]["end"], until)

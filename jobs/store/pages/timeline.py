@@ -5,7 +5,7 @@ Nothing here loads a whole job: a job of 25,000 pods is drawn from its restarts'
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import msgspec
 from django.db.models import Count, Q
@@ -57,13 +57,8 @@ class Bar(msgspec.Struct):
         return self.vanished[1] if self.vanished else self.deleted_at
 
 
-class RestartTime(NamedTuple):
-    """When one restart that counts began and when the replica ran again."""
-
-    key: ReplicaKey
-    in_place: bool
-    at: float | None
-    until: float | None
+# (replica, whether it was in place, when it began, when the replica ran again): a plain tuple, there are very many.
+RestartTime = tuple[ReplicaKey, bool, float | None, float | None]
 
 
 _decode = msgspec.json.Decoder(Bar).decode
@@ -98,7 +93,7 @@ def restart_times(job_id: int) -> list[RestartTime]:
     rows = Restart.objects.filter(job_id=job_id, counts=True).values_list(
         "replica_type", "replica_index", "job_index", "number", "at", "running_again_at"
     )
-    return [RestartTime((kind, index, part), number > 0, at, until) for kind, index, part, number, at, until in rows]
+    return [((kind, index, part), number > 0, at, until) for kind, index, part, number, at, until in rows]
 
 
 def bars(job_id: int, keys: Collection[ReplicaKey] | None = None) -> dict[ReplicaKey, list[Bar]]:
