@@ -42,6 +42,8 @@ PAGES = {
     "kubectl": JOB.format(namespace="seed-exitcode-138", kind="TFJob", name="tftest") + "?tab=kubectl#tabs",
     "wave": JOB.format(namespace="wave-60", kind="PyTorchJob", name="wave"),
     "waiting": JOB.format(namespace="gang-waits", kind="TFJob", name="big"),
+    "search": "?q=exit:137+cause:oom+foo:bar",
+    "codes": "exit-codes/",
     "watchers": "watchers/",
 }
 

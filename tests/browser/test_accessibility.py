@@ -19,7 +19,8 @@ TABS = ("restarts", "replicas", "phases", "podgroup", "events", "kubectl", "logs
 def pages(site: Site) -> list[str]:
     job = site.job(JOB)
     tabs = [f"{job}?tab={tab}" for tab in TABS]
-    return [site.address, f"{site.address}watchers/", f"{site.address}jobs/none/", *tabs, site.job("wave-60")]
+    lists = [f"{site.address}?q=exit:138+foo:bar", f"{site.address}jobs/facets/", f"{site.address}exit-codes/"]
+    return [site.address, *lists, f"{site.address}watchers/", f"{site.address}jobs/none/", *tabs, site.job("wave-60")]
 
 
 def violations(page: Any) -> list[str]:

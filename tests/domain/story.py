@@ -129,6 +129,7 @@ class Story:
             fresh.restarts,
             fresh.last_restart_at,
         )
+        assert kept.marks == fresh.marks
         state.rollup = kept
 
     def _event(self, verb: str, text: str) -> None:
