@@ -156,7 +156,7 @@ class Ledger:
                 continue
             # Two clocks: a cluster's that is ahead of ours must not make a job begin after we saw it.
             began = min((at for at in (job.created_at, job.first_observed_at) if at is not None), default=end)
-            if began >= end or (start is None and job.facts is not None and not _has_history(job.facts)):
+            if began >= end or _untouched(job, resource, start):
                 continue
             unobserved(
                 job, max(start, began) if start is not None else began, end, "pods" if resource == PODS else "jobs"
@@ -323,5 +323,11 @@ def _same(known: Known, observation: Observation) -> bool:
     return known.facts == observation.facts
 
 
-def _has_history(facts: JobFacts) -> bool:
-    return bool(facts.conditions) or facts.phase is not None
+def _untouched(job: JobState, resource: str, start: float | None) -> bool:
+    """Whether no controller had looked at the job when watching began, or began again: then nothing was missed.
+
+    Begins again: only the job's own list says how it is now; what was known before the gap may be long over.
+    """
+    if job.facts is None or job.facts.conditions or job.facts.phase is not None:
+        return False
+    return start is None or (resource != PODS and job.seen_at is not None and job.seen_at > start)

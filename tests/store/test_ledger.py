@@ -209,3 +209,13 @@ def test_a_gap_that_does_not_concern_the_count(resource: str) -> None:
     writer.ledger.unwatched(resource, CREATED + 50, CREATED + 90)
     append(writer.ledger)
     assert only_job()["at_least"] is False
+
+
+@pytest.mark.parametrize(("listed_at", "at_least"), [(CREATED + 90, False), (CREATED + 40, True)])
+def test_a_job_that_the_list_shows_untouched_has_missed_nothing(listed_at: float, at_least: bool) -> None:
+    """No conditions in the list that ends the gap; no conditions before the gap says nothing of it."""
+    writer = Writer()
+    writer.see(job(1), verb=LISTED, at=listed_at)
+    writer.ledger.unwatched("tfjobs.kubeflow.org", CREATED + 50, CREATED + 91)
+    append(writer.ledger)
+    assert only_job()["at_least"] is at_least
