@@ -2,6 +2,7 @@
 
 from typing import NamedTuple
 
+from jobs.domain.clock import occurred_at
 from jobs.domain.count import add_break, breaks_at
 from jobs.domain.creations import spec_changes
 from jobs.domain.facts import DELETED, LISTED, VANISHED, Condition, JobFacts, Observation
@@ -104,7 +105,7 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float
     for spec in facts.replicas:
         had = before.get(spec.type)
         if had is not None and spec.replicas is not None and spec.replicas < had:
-            add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas))
+            add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas, since=occurred_at(job.facts)))
     changes = spec_changes(facts) - spec_changes(job.facts)
     if unwatched_since is not None and changes > 1:
         add_break(job, Break(at, "unwatched", since=unwatched_since, times=changes // 2))

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from jobs.domain.causes import settle_cause
 from jobs.domain.creations import created
 from jobs.domain.intervals import wait_start
+from jobs.domain.scaling import SCALED, rescale
 from jobs.domain.state import Break, Incarnation, JobState, Replica
 
 REASONS = {"resumed": "suspended"}  # a break's why as the reason of an excluded recreation
@@ -40,6 +41,8 @@ def put_incarnations(job: JobState, pods: Iterable[Incarnation]) -> None:
             replica = job.replicas[key] = Replica(key)
         replica.incarnations.append(pod)
         job.pods[pod.uid] = pod
+        if pod.excluded == SCALED:
+            replica.scaled.add(pod.uid)
         job.pods_left += not pod.gone
         replica.recreations += pod.counts
         replica.in_place += pod.restarts
@@ -99,6 +102,8 @@ def recount_pair(job: JobState, replica: Replica, position: int) -> bool:
     successor = pods[position + 1] if position + 1 < len(pods) else None
     followed = successor is not None
     excluded = _explained(job, replica, position) if followed else None
+    if followed and pod.uid in replica.scaled:
+        excluded = excluded or SCALED
     counts = followed and excluded is None
     changed = (pod.followed, pod.counts, pod.excluded) != (followed, counts, excluded)
     replica.recreations += counts - pod.counts
@@ -111,14 +116,9 @@ def recount_pair(job: JobState, replica: Replica, position: int) -> bool:
 def _explained(job: JobState, replica: Replica, position: int) -> str | None:
     old = _age(replica.incarnations[position])[0]
     for pause in job.breaks[bisect_left(job.breaks, old, key=_moment) :]:
-        if _applies(pause, replica) and _straddles(pause, replica, position):
+        if pause.why != SCALED and _straddles(pause, replica, position):
             return REASONS.get(pause.why, pause.why)
     return None
-
-
-def _applies(pause: Break, replica: Replica) -> bool:
-    kind, index, _ = replica.key
-    return pause.type is None or (pause.type == kind.lower() and index >= pause.from_index)
 
 
 def _straddles(pause: Break, replica: Replica, position: int) -> bool:
@@ -134,19 +134,33 @@ def _straddles(pause: Break, replica: Replica, position: int) -> bool:
 
 
 def recount_break(job: JobState, pause: Break) -> None:
-    """Decide anew what a suspension or scale-down explains, which may become known later than the pods."""
+    """Decide anew what a suspension explains, which may become known later than the pods."""
     since = pause.at if pause.since is None else pause.since
     for replica in job.replicas.values():
         pods = replica.incarnations
         first = max(0, bisect_left(pods, since, key=created) - 2)
         last = min(len(pods) - 1, bisect_right(pods, pause.at, key=created) + pause.times)
-        changed = [position for position in range(first, last) if recount_pair(job, replica, position)]
-        for position in changed:
-            job.changes.replicas.add(replica.key)
-            job.changes.incarnations[pods[position].uid] = pods[position]
+        recount(job, replica, range(first, last))
+
+
+def recount_scaled(job: JobState, replica: Replica) -> None:
+    """The same of scale-downs, after news of a pod or of the spec."""
+    positions = rescale(job, replica)
+    if positions:
+        recount(job, replica, sorted(positions))
+
+
+def recount(job: JobState, replica: Replica, positions: Iterable[int]) -> None:
+    """Decide anew which of the recreations at these positions count, and note what changed."""
+    pods = replica.incarnations
+    changed = [position for position in positions if recount_pair(job, replica, position)]
+    for position in changed:
+        job.changes.replicas.add(replica.key)
+        job.changes.incarnations[pods[position].uid] = pods[position]
+        if pods[position].followed:
             job.changes.recreations[pods[position].uid] = (pods[position], pods[position + 1])
-        if changed:
-            link_waits(job, replica, changed[0])
+    if changed:
+        link_waits(job, replica, changed[0])
 
 
 def recount_restarts(replica: Replica, before: tuple[int, int, int], pod: Incarnation) -> None:

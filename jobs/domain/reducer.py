@@ -10,9 +10,10 @@ from jobs.domain.count import (
     link_waits,
     neighbours,
     position_of,
+    recount,
     recount_break,
-    recount_pair,
     recount_restarts,
+    recount_scaled,
 )
 from jobs.domain.creations import note_creations
 from jobs.domain.facts import DELETED, LISTED, VANISHED, EventFacts, JobFacts, Observation, PodFacts, PodGroupFacts
@@ -64,11 +65,14 @@ def _reduce_job(job: JobState, observation: Observation) -> None:
     if observation.resource_version <= job.version:
         return
     known = {id(pause) for pause in job.breaks}
-    generation = job.facts.generation if job.facts else None
+    generation, specs = (job.facts.generation, job.facts.replicas) if job.facts else (None, ())
     fold_job(job, observation)
     for pause in job.breaks:
         if id(pause) not in known:
             recount_break(job, pause)
+    if job.breaks and (job.facts.replicas if job.facts else ()) != specs:
+        for replica in job.replicas.values():
+            recount_scaled(job, replica)
     if generation != (job.facts.generation if job.facts else None) or generation is None:
         job.changes.every_replica = True  # what Events prove depends on it
 
@@ -92,7 +96,9 @@ def _reduce_pod(job: JobState, observation: Observation) -> None:
     if taken_along is not None:
         _touch(job, job.replicas[taken_along.type, taken_along.index, taken_along.job_index], taken_along)
     if new:
-        _recount(job, replica, pod)
+        recount(job, replica, neighbours(replica, pod))
+    if job.breaks:
+        recount_scaled(job, replica)
     _touch(job, replica, pod, ran=pod.running_at != running_before)
     job.last_observed_at = max(job.last_observed_at or 0.0, observation.observed_at)
 
@@ -119,17 +125,6 @@ def _new_incarnation(job: JobState, observation: Observation) -> Incarnation:
     add_incarnation(job, pod)
     note_new_pod(job, pod)
     return pod
-
-
-def _recount(job: JobState, replica: Replica, pod: Incarnation) -> None:
-    """A new pod: decide which of the recreations before and after it count."""
-    pods = replica.incarnations
-    for position in neighbours(replica, pod):
-        other = pods[position]
-        if recount_pair(job, replica, position):
-            job.changes.incarnations[other.uid] = other
-            if other.followed:
-                job.changes.recreations[other.uid] = (other, pods[position + 1])
 
 
 def _touch(job: JobState, replica: Replica, pod: Incarnation, *, ran: bool = False) -> None:

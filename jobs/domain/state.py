@@ -131,6 +131,7 @@ class Replica:
     in_place: int = 0
     init_restarts: int = 0
     sidecar_restarts: int = 0
+    scaled: set[str] = field(default_factory=set)  # UIDs of pods whose recreation a scale-down explains
 
 
 @dataclass(slots=True)
@@ -149,7 +150,8 @@ class Span:
 class Break:
     """A moment that explains one recreation of a replica: a suspension, or a scale-down below its index.
 
-    With ``since`` a stretch: changes of the spec that nobody watched, and whatever was recreated meanwhile.
+    With ``since`` it may have been earlier, but not before that: a scale-down that was read late, or changes of the
+    spec that nobody watched.
     """
 
     at: float

@@ -1,0 +1,89 @@
+"""Which recreations a scale-down explains: a replica beyond the new number went, and came back when it was undone.
+
+The job does not say when its spec was changed, so a scale-down is dated by when it was read. Where the job's stream was
+read late (after an outage it is read in one go), the pods are older than that; then the newest recreation before it is
+meant whose old pod was taken away and did not fail by itself. Each scale-down explains one recreation of a replica, in
+whatever order the streams are read.
+"""
+
+from bisect import bisect_left
+
+from jobs.domain.creations import created
+from jobs.domain.facts import JobFacts
+from jobs.domain.state import Break, Incarnation, JobState, Replica
+
+SCALED = "scaled"
+LOOKED_BACK = 100  # recreations that are looked at for one that was read before its scale-down
+
+
+def applies(pause: Break, replica: Replica) -> bool:
+    """Whether a break concerns a replica: a scale-down those beyond the new number, any other break all."""
+    kind, index, _ = replica.key
+    return pause.type is None or (pause.type == kind.lower() and index >= pause.from_index)
+
+
+def rescale(job: JobState, replica: Replica) -> list[int]:
+    """Bring ``replica.scaled`` up to date; answers the positions whose recreation has to be decided anew."""
+    pauses = [pause for pause in job.breaks if pause.why == SCALED and applies(pause, replica)]
+    if not pauses and not replica.scaled:
+        return []
+    pods = replica.incarnations
+    before, found = replica.scaled, _explained(job.facts, replica, pauses)
+    replica.scaled = {pods[position].uid for position in found}
+    changed = [position for position in found if pods[position].uid not in before]
+    gone = before - replica.scaled
+    if gone:
+        changed += [position for position, pod in enumerate(pods) if pod.uid in gone]
+    return changed
+
+
+def _explained(facts: JobFacts | None, replica: Replica, pauses: list[Break]) -> set[int]:
+    pods = replica.incarnations
+    found: set[int] = set()
+    read_late: list[Break] = []
+    for pause in pauses:
+        position = _around(pods, pause.at)
+        if position is not None and position not in found and _taken_away(pods[position]):
+            found.add(position)
+        else:
+            read_late.append(pause)
+    undone = _is_back(facts, replica)
+    for pause in reversed(read_late):
+        position = _before(pods, pause, found) if undone else None
+        if position is None:
+            position = _around(pods, pause.at)
+        if position is not None:
+            found.add(position)
+        undone = True  # whatever was scaled down before a later scale-down had been undone
+    return found
+
+
+def _around(pods: list[Incarnation], at: float) -> int | None:
+    """The recreation that was under way at that time."""
+    position = bisect_left(pods, at, key=created) - 1
+    return position if 0 <= position < len(pods) - 1 else None
+
+
+def _before(pods: list[Incarnation], pause: Break, found: set[int]) -> int | None:
+    """The newest recreation before the break that no other explains, of a pod that was taken away."""
+    last = min(len(pods) - 1, bisect_left(pods, pause.at, key=created)) - 1
+    for position in range(last, max(-1, last - LOOKED_BACK), -1):
+        if pause.since is not None and created(pods[position + 1]) < pause.since:
+            return None
+        if position not in found and _taken_away(pods[position]):
+            return position
+    return None
+
+
+def _taken_away(pod: Incarnation) -> bool:
+    """Whether the pod may have been deleted by somebody else's will."""
+    return pod.deleted_first or pod.completed or not pod.ends
+
+
+def _is_back(facts: JobFacts | None, replica: Replica) -> bool:
+    """Whether the spec asks for the replica, again."""
+    kind, index, _ = replica.key
+    specs = facts.replicas if facts is not None else ()
+    return any(
+        spec.type.lower() == kind.lower() and spec.replicas is not None and index < spec.replicas for spec in specs
+    )
