@@ -93,11 +93,11 @@ def failures_before_end(job: JobState) -> list[Incarnation]:
     limit = _end_seen(job)
     found: list[tuple[float, Incarnation]] = []
     for replica in job.replicas.values():
-        pods = replica.incarnations
-        for position, pod in enumerate(pods):
-            successor = pods[position + 1] if position + 1 < len(pods) else None
+        successor: Incarnation | None = None
+        for pod in reversed(replica.incarnations):
             if pod.counts and successor is not None and not created_after_failed(job, successor):
-                continue
+                break  # the job went on after this end, and so after all before it
+            successor = pod
             sign = _first_sign(pod)
             if sign is not None and pod.excluded is None and (limit is None or sign <= limit + SLACK):
                 found.append((sign, pod))
