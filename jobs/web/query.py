@@ -52,6 +52,7 @@ CHOICES: dict[str, tuple[str, ...]] = {
 }
 SPANS = ("15m", "1h", "2h", "24h", "7d", "30d")
 _TOKEN = re.compile(r'(?:([A-Za-z][A-Za-z_-]*):)?("(?:[^"\\]|\\.)*"?|\S*)')
+_QUOTED = re.compile(r'"((?:[^"\\]|\\.)*)"')
 _NUMBER = re.compile(r"(>=|<=|>|<|=)?(\d{1,9})")
 _RANGE = re.compile(r"(\d{1,9})\.\.(\d{1,9})")
 
@@ -103,8 +104,8 @@ def tokens(text: str) -> Iterator[Token]:
 def _unquoted(text: str) -> str:
     if not text.startswith('"'):
         return text
-    inner = text[1:-1] if len(text) > 1 and text.endswith('"') and not text.endswith('\\"') else text[1:]
-    return re.sub(r"\\(.)", r"\1", inner)
+    closed = _QUOTED.fullmatch(text)
+    return re.sub(r"\\(.)", r"\1", closed[1] if closed else text[1:])
 
 
 def parse(text: str) -> Parsed:

@@ -33,6 +33,7 @@ def test_the_example_of_the_manual() -> None:
         ('reason:"a b"', "reason", "a b"),
         (r'node:"a\"b"', "node", 'a"b'),
         ('image:"not closed', "image", "not closed"),
+        (r'node:"a\\"', "node", "a\\"),
         ("image:registry:5000/x", "image", "registry:5000/x"),
         ("class:user-defined", "class", "user-defined"),
     ],
