@@ -7,7 +7,7 @@ from jobs.domain.causes import settle_cause
 from jobs.domain.creations import created
 from jobs.domain.intervals import wait_start
 from jobs.domain.scaling import SCALED, rescale
-from jobs.domain.state import Break, Incarnation, JobState, Replica
+from jobs.domain.state import Break, Incarnation, JobState, Replica, ReplicaKey
 
 REASONS = {"resumed": "suspended"}  # a break's why as the reason of an excluded recreation
 
@@ -34,22 +34,22 @@ def add_incarnation(job: JobState, pod: Incarnation) -> Replica:
 
 def put_incarnations(job: JobState, pods: Iterable[Incarnation]) -> None:
     """Put pods whose recreations are decided already into their replicas, with their sums."""
+    by_place: dict[ReplicaKey, list[Incarnation]] = {}
     for pod in pods:
-        key = (pod.type, pod.index, pod.job_index)
-        replica = job.replicas.get(key)
-        if replica is None:
-            replica = job.replicas[key] = Replica(key)
-        replica.incarnations.append(pod)
         job.pods[pod.uid] = pod
-        if pod.excluded == SCALED:
-            replica.scaled.add(pod.uid)
-        job.pods_left += not pod.gone
-        replica.recreations += pod.counts
-        replica.in_place += pod.restarts
-        replica.init_restarts += pod.init_restarts
-        replica.sidecar_restarts += pod.sidecar_restarts
-    for replica in job.replicas.values():
-        replica.incarnations.sort(key=_age)
+        by_place.setdefault((pod.type, pod.index, pod.job_index), []).append(pod)
+    for key, those in by_place.items():
+        those.sort(key=_age)
+        job.pods_left += sum([not pod.gone for pod in those])
+        job.replicas[key] = Replica(
+            key,
+            those,
+            recreations=sum([pod.counts for pod in those]),
+            in_place=sum([pod.restarts for pod in those]),
+            init_restarts=sum([pod.init_restarts for pod in those]),
+            sidecar_restarts=sum([pod.sidecar_restarts for pod in those]),
+            scaled={pod.uid for pod in those if pod.excluded == SCALED},
+        )
 
 
 def position_of(replica: Replica, pod: Incarnation) -> int:

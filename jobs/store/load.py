@@ -3,7 +3,7 @@
 import gc
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from operator import itemgetter
+from operator import attrgetter
 
 from django.db import connection
 
@@ -38,29 +38,35 @@ def load_states(job_ids: Iterable[int]) -> dict[int, JobState]:
 
 @contextmanager
 def _collector_paused() -> Iterator[None]:
-    """What is loaded is all kept: walking over it again and again while it grows doubles the time."""
+    """What is loaded is all kept: walking over it again and again while it grows doubles the time.
+
+    Freezing and unfreezing makes it old, so that not even one walk follows at once.
+    """
     was = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was:
+            gc.freeze()
+            gc.unfreeze()
             gc.enable()
 
 
 def _load_incarnations(found: dict[int, JobState], ids: Sequence[int]) -> None:
-    pods: dict[int, list[tuple[int, Incarnation]]] = {}
+    pods: dict[int, list[Incarnation]] = {job_id: [] for job_id in ids}
     table = models.Incarnation._meta.db_table
     marks = ", ".join(["%s"] * len(ids))
     with connection.cursor() as cursor:  # a job may have 100,000: what the ORM adds to each row is left out
-        query = f'SELECT "id", "job_id", "record" FROM "{table}" WHERE "job_id" IN ({marks})'  # noqa: S608
+        query = f'SELECT "job_id", "record" FROM "{table}" WHERE "job_id" IN ({marks})'  # noqa: S608
         cursor.execute(query, ids)
         while rows := cursor.fetchmany(FETCHED):
-            for row_id, job_id, record in rows:
-                pods.setdefault(job_id, []).append((row_id, incarnation_from(record)))
+            for job_id, record in rows:
+                pods[job_id].append(incarnation_from(record))
     for job_id, those in pods.items():
-        those.sort(key=itemgetter(0))  # cheaper here than in the database, which would sort the records with it
-        put_incarnations(found[job_id], [pod for _, pod in those])
+        those.sort(key=attrgetter("first_version"))  # as they were seen; the database would sort their records, too
+        if those:
+            put_incarnations(found[job_id], those)
 
 
 def _load_spans(found: dict[int, JobState], ids: Sequence[int]) -> None:
