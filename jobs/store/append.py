@@ -6,7 +6,6 @@ from typing import Any, NamedTuple
 import msgspec
 from django.db import connection, transaction
 from django.db.backends.utils import CursorWrapper
-from django.db.models import Max
 
 from jobs import models
 from jobs.domain.causes import UNSEEN, in_place_cause, last_code
@@ -125,6 +124,10 @@ LOGS = Write(
 )
 
 
+GONE = f'UPDATE "{models.KubeObject._meta.db_table}" SET "present" = %s WHERE "id" = %s'  # noqa: S608 - our names
+OBSERVED = f'UPDATE "{models.Cluster._meta.db_table}" SET "observed_until" = %s WHERE "id" = %s'  # noqa: S608
+
+
 def append(
     ledger: Ledger,
     updates: Sequence[tuple[models.Stream, StreamUpdate]] = (),
@@ -147,7 +150,7 @@ def append(
         _write_logs(ledger, cursor, logs, seq)
         save_updates(cursor, updates)
         if ledger.observed_until is not None:
-            models.Cluster.objects.filter(pk=ledger.cluster.pk).update(observed_until=ledger.observed_until)
+            cursor.execute(OBSERVED, [ledger.observed_until, ledger.cluster.pk])
     ledger.settle()
     return seq
 
@@ -162,15 +165,16 @@ def _next_sequence(cursor: CursorWrapper) -> int:
     return int(row[0])
 
 
-def _next_id(model: type[models.Job] | type[models.KubeObject]) -> int:
+def _next_id(cursor: CursorWrapper, model: type[models.Job] | type[models.KubeObject]) -> int:
     """Ids are given out here, under the append lock, because rows of the same batch refer to them."""
-    return (model.objects.aggregate(last=Max("id"))["last"] or 0) + 1
+    cursor.execute(f'SELECT MAX("id") FROM "{model._meta.db_table}"')  # noqa: S608 - our name
+    return (cursor.fetchone()[0] or 0) + 1
 
 
 def _write_jobs(ledger: Ledger, cursor: CursorWrapper, seq: int) -> None:
     new = [uid for uid in ledger.touched if uid not in ledger.job_ids]
     if new:
-        first = _next_id(models.Job)
+        first = _next_id(cursor, models.Job)
         ledger.job_ids.update({uid: first + offset for offset, uid in enumerate(new)})
     jobs: list[Any] = []
     incarnations: list[Any] = []
@@ -299,7 +303,7 @@ def _span_row(job_id: int, span: Span, seq: int) -> tuple[Any, ...]:
 def _write_objects(ledger: Ledger, cursor: CursorWrapper) -> None:
     rows = []
     if ledger.new_objects:
-        first = _next_id(models.KubeObject)
+        first = _next_id(cursor, models.KubeObject)
         for offset, new in enumerate(ledger.new_objects):
             new.known.object_id = first + offset
             seen = new.observation
@@ -308,8 +312,7 @@ def _write_objects(ledger: Ledger, cursor: CursorWrapper) -> None:
             rows.append((new.known.object_id, ledger.cluster.pk, *identity, new.stream_id, job_id, True))
     OBJECTS.run(cursor, rows)
     if ledger.gone_objects:
-        gone = [known.object_id for known in ledger.gone_objects]
-        models.KubeObject.objects.filter(id__in=gone).update(present=False)
+        cursor.executemany(GONE, [(False, known.object_id) for known in ledger.gone_objects])
 
 
 def _write_logs(ledger: Ledger, cursor: CursorWrapper, logs: Sequence[StoredLog], seq: int) -> None:
