@@ -50,13 +50,14 @@ class Bits:
     __slots__ = ("_few", "_map", "_whole", "count")
 
     def __init__(self, numbers: Iterable[int] = ()) -> None:
-        few = set(numbers)
-        self.count = len(few)
-        self._few: set[int] | None = few if len(few) <= FEW else None
-        self._whole: int | None = bits_of(few) if len(few) > FEW else None
+        known = list(numbers)
+        few = len(known) <= FEW
+        self._few: set[int] | None = set(known) if few else None
+        self._whole: int | None = None if few else bits_of(known)
         self._map = bytearray()
         if self._whole is not None:
             self._map.extend(self._whole.to_bytes((self._whole.bit_length() + 7) // 8, "little"))
+        self.count = len(self._few) if self._few is not None else (self._whole or 0).bit_count()
 
     def __contains__(self, number: int) -> bool:
         if self._few is not None:
@@ -89,6 +90,19 @@ class Bits:
         else:
             self._map[number >> 3] &= ~(1 << (number & 7))
             self._whole = None
+
+    def flip(self, number: int) -> None:
+        """Add what is missing, remove what is there."""
+        if self._few is not None or number >> 3 >= len(self._map):
+            if number in self:
+                self.remove(number)
+            else:
+                self.add(number)
+            return
+        bit = 1 << (number & 7)
+        self._map[number >> 3] ^= bit
+        self.count += 1 if self._map[number >> 3] & bit else -1
+        self._whole = None
 
     @property
     def whole(self) -> int:
@@ -153,12 +167,10 @@ class Slices:
         new, changed = value or 0, (old or 0) ^ (value or 0)
         while len(self._digits) < new.bit_length():
             self._digits.append(Bits())
-        for digit in range(changed.bit_length()):
-            if changed >> digit & 1:
-                if new >> digit & 1:
-                    self._digits[digit].add(member)
-                else:
-                    self._digits[digit].remove(member)
+        while changed:
+            lowest = changed & -changed
+            self._digits[lowest.bit_length() - 1].flip(member)
+            changed ^= lowest
 
     def total(self, chosen: int) -> int:
         """The sum over the chosen members."""

@@ -6,8 +6,9 @@ The database itself answers such questions in its own time: a facet is a count o
 through, and no index of a table makes that cheap.
 """
 
+import gc
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from heapq import nlargest, nsmallest
@@ -23,11 +24,11 @@ from jobs.store.pages.jobfilter import (
     NUMBERS,
     JobFilter,
     answers,
+    decoded_search,
     last_end,
     moment,
-    searched,
-    searched_values,
     state_word,
+    values_of_code,
 )
 from jobs.store.pages.texts import Texts
 
@@ -81,12 +82,17 @@ class FacetValue(NamedTuple):
 class Posting(Bits):
     """The jobs that one value of a field belongs to."""
 
-    __slots__ = ("field", "value")
+    __slots__ = ("field", "loaded", "value")
 
     def __init__(self, field: str, value: str) -> None:
         super().__init__()
         self.field = field
         self.value = value
+        self.loaded: list[int] = []  # its jobs, while all are read at once
+
+    def take_loaded(self) -> None:
+        loaded, self.loaded = self.loaded, []
+        super().__init__(loaded)
 
 
 class JobIndex:
@@ -101,9 +107,10 @@ class JobIndex:
         self.jobs = Bits()
         self.postings: dict[str, dict[str, Posting]] = {name: {} for name in FIELDS}
         self.numbers = {name: Slices() for name in (*NUMBERS, "recent", "created", "ended")}
+        self._codes: dict[int, dict[Posting, None]] = {}
         self._of_search: dict[str, tuple[Posting, ...]] = {}
         self._of_job: list[tuple[Posting, ...]] = []  # by job, so that a change can be undone
-        self._texts = Texts()
+        self._names = Texts()
         self._clusters: dict[int, str] = {}
 
     def refresh(self) -> None:
@@ -120,15 +127,15 @@ class JobIndex:
             for row in read:
                 self._change(row)
         else:
-            self._load(read)
+            with _without_collections():
+                self._load(read)
         self.seq = seq
 
     def _load(self, rows: Iterator[Row]) -> None:
         """All jobs at once: one job after the other would take several times as long."""
         size = (Job.objects.aggregate(last=Max("id"))["last"] or 0) + 1
-        of_value: dict[Posting, list[int]] = defaultdict(list)
         columns: dict[str, list[int | None]] = {name: [None] * size for name in self.numbers}
-        self._of_job, texts = [()] * size, [""] * size
+        self._of_job, names = [()] * size, [""] * size
         ids = []
         for row in rows:
             number = row.id
@@ -137,16 +144,16 @@ class JobIndex:
             ids.append(number)
             mine = self._postings_of(row)
             self._of_job[number] = mine
-            texts[number] = searched(row.name, row.namespace)
+            names[number] = row.name.lower()
             for posting in mine:
-                of_value[posting].append(number)
+                posting.loaded.append(number)
             for name, value in self._numbers_of(row):
                 columns[name][number] = value
         self.jobs = Bits(ids)
-        for posting, having in of_value.items():
-            Bits.__init__(posting, having)
+        for posting in chain.from_iterable(of_field.values() for of_field in self.postings.values()):
+            posting.take_loaded()
         self.numbers = {name: Slices(values) for name, values in columns.items()}
-        self._texts = Texts(texts)
+        self._names = Texts(names)
 
     def _change(self, row: Row) -> None:
         number = row.id
@@ -160,7 +167,7 @@ class JobIndex:
                 posting.add(number)
             self._of_job[number] = mine
         self.jobs.add(number)
-        self._texts.put(number, searched(row.name, row.namespace))
+        self._names.put(number, row.name.lower())
         for name, value in self._numbers_of(row):
             self.numbers[name].put(number, value)
 
@@ -179,9 +186,30 @@ class JobIndex:
         if searched is None:
             if len(self._of_search) >= REMEMBERED:
                 self._of_search.clear()
-            pairs = [pair for pair in searched_values(row.search) if pair[0] in self.postings]
-            searched = self._of_search[row.search] = tuple(self._posting(*pair) for pair in pairs)
+            searched = self._of_search[row.search] = self._searched(row.search)
         return own + searched
+
+    def _searched(self, text: str) -> tuple[Posting, ...]:
+        """The values of the column ``search`` and what follows from codes, as ``found_by`` has them; written for speed,
+        because nearly all of the loading is this."""
+        found: dict[Posting, None] = {}
+        for name, values in decoded_search(text).items():
+            of_field = self.postings.get(name)
+            if of_field is None:
+                continue
+            for value in values:
+                if name == "exit" and isinstance(value, int):
+                    found |= self._of_code(value)
+                else:
+                    found[of_field.get(str(value)) or self._posting(name, str(value))] = None
+        return tuple(found)
+
+    def _of_code(self, code: int) -> dict[Posting, None]:
+        known = self._codes.get(code)
+        if known is None:
+            pairs = (("exit", str(code)), *values_of_code(code))
+            known = self._codes[code] = dict.fromkeys(self._posting(*pair) for pair in pairs)
+        return known
 
     def _posting(self, name: str, value: str) -> Posting:
         of_field = self.postings[name]
@@ -237,7 +265,10 @@ class JobIndex:
         return found
 
     def _with_word(self, word: str) -> int:
-        found = self._texts.having(word)
+        found = self._names.having(word)
+        for namespace, posting in self.postings["namespace"].items():
+            if word in namespace.lower():
+                found |= posting.whole
         uids = Job.objects.filter(cluster_id__in=list(self._clusters), uid=word).values_list("id", flat=True)
         return found | bits_of(uids)
 
@@ -302,6 +333,18 @@ class JobIndex:
             common = {posting: posting.common(found, data) for posting in candidates}
             result[name] = _most(common, common.__getitem__, size)
         return result
+
+
+@contextmanager
+def _without_collections() -> Iterator[None]:
+    """Millions of objects are made that stay: to look for garbage among them again and again takes a quarter of it."""
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def _most(postings: Iterable[Posting], count: Callable[[Posting], int], size: int) -> list[FacetValue]:

@@ -42,7 +42,7 @@ NUMBERS = {  # word -> column
 OPERATORS = (">=", "<=", ">", "<", "=")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
 _RELATIVE = re.compile(r"(\d{1,6})([smhdw])")
-_search: msgspec.json.Decoder[dict[str, list[str | int]]] = msgspec.json.Decoder(dict[str, list[str | int]])
+decoded_search = msgspec.json.Decoder(dict[str, list[str | int]]).decode
 
 
 def shown_state(job: Job) -> str:
@@ -119,7 +119,10 @@ class JobFilter:
             all(answers(name, values, found.get(name, set())) for name, values in self.fields)
             and all(comparison.holds(getattr(job, NUMBERS[comparison.name])) for comparison in self.numbers)
             and self._in_time(last_end(job.last_restart_at, job.fail_at), now)
-            and all(word in searched(job.name, job.namespace) or word == job.uid.lower() for word in self.text)
+            and all(
+                word in job.name.lower() or word in job.namespace.lower() or word == job.uid.lower()
+                for word in self.text
+            )
         )
 
     def _in_time(self, at: float | None, now: float) -> bool:
@@ -142,11 +145,6 @@ def fits(name: str, want: str, value: str) -> bool:
     if name == "label":
         return value == want or ("=" not in want and value.startswith(f"{want}="))
     return value == want
-
-
-def searched(name: str, namespace: str) -> str:
-    """The text that the words of a search are looked for in."""
-    return f"{name}\n{namespace}".lower()
 
 
 def last_end(restart_at: float | None, fail_at: float | None) -> float | None:
@@ -177,22 +175,22 @@ def found_by(job: Stored) -> Iterator[tuple[str, str]]:
     yield "kind", job.kind
     yield "namespace", job.namespace
     yield "cluster", job.cluster
-    yield from searched_values(job.search)
+    yield from _searched_values(job.search)
 
 
-def searched_values(search: str) -> tuple[tuple[str, str], ...]:
+def _searched_values(search: str) -> tuple[tuple[str, str], ...]:
     """The (field, value) pairs of the column ``search``, with what follows from the codes."""
     found: dict[tuple[str, str], None] = {}
-    for name, values in _search.decode(search).items():
+    for name, values in decoded_search(search).items():
         for value in values:
             found[name, str(value)] = None
             if name == "exit" and isinstance(value, int):
-                found |= dict.fromkeys(_of_code(value))
+                found |= dict.fromkeys(values_of_code(value))
     return tuple(found)
 
 
 @lru_cache(maxsize=1024)
-def _of_code(code: int) -> tuple[tuple[str, str], ...]:
+def values_of_code(code: int) -> tuple[tuple[str, str], ...]:
     """What a code is in the user guide, to the operator, and as a signal."""
     if code == 0:
         return ()
