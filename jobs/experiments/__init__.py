@@ -1,0 +1,1 @@
+"""Experiments: a catalogue of jobs that show how restart policies behave, launched, observed and judged."""
