@@ -4,6 +4,7 @@ An experiment is one file of the catalogue that holds one ``Experiment``. Everyt
 launching, acting and storing are elsewhere.
 """
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
@@ -13,6 +14,7 @@ from jobs.domain.state import JobState
 
 Object = dict[str, Any]  # a Kubernetes object, as JSON
 Values = Mapping[str, Any]  # name of a parameter -> its value, checked and converted
+BRACED = re.compile(r"\{(\w+)\}")
 
 
 @dataclass(frozen=True)
@@ -22,11 +24,20 @@ class Text:
     en: str
     zh: str
 
+    def filled(self, values: Values) -> "Text":
+        """The text with the values in the place of their names. What has no value stays as it is."""
+        return Text(_filled(self.en, values), _filled(self.zh, values))
+
+
+def _filled(text: str, values: Values) -> str:
+    return BRACED.sub(lambda found: str(values.get(found[1], found[0])), text)
+
 
 class ParameterKind(StrEnum):
     INTEGER = "integer"
     SECONDS = "seconds"  # a whole number of seconds
     EXIT_CODE = "exit code"  # 0 to 255
+    EXIT_CODES = "exit codes"  # several, as one text: "0, 1, 137"
     CHOICE = "choice"
     TEXT = "text"  # one line, at most 500 characters
     FLAG = "flag"
@@ -34,8 +45,8 @@ class ParameterKind(StrEnum):
 
 @dataclass(frozen=True)
 class Parameter:
-    """A field of the launch form. ``fields``: JSON paths of the manifest it lands in, as an API server names them
-    (``spec.tfReplicaSpecs[Worker].replicas``), so that a refusal can be shown beside it."""
+    """A field of the launch form. Which places of the manifest it fills is found out by rendering
+    (``jobs.experiments.parameters.refusal_field``)."""
 
     name: str
     label: Text
@@ -45,7 +56,6 @@ class Parameter:
     maximum: int | None = None
     choices: tuple[str, ...] = ()
     help: Text | None = None
-    fields: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -93,13 +103,23 @@ class DoneAct:
 
 @dataclass(frozen=True)
 class Observed:
-    """What is known of a run at a moment: all jobs it created, in the order of creation (several of one name, if it
-    was created again), as the store holds them."""
+    """What is known of a run at a moment.
 
-    jobs: tuple[JobState, ...]
-    launched_at: float  # epoch seconds
-    now: float  # epoch seconds
+    ``jobs``: what the store holds of each object that was created, in the order of creation: those of
+    ``Experiment.objects``, then those created again. None: the store has not seen it yet. ``watched_until``: when the
+    cluster's streams were last alive; None where they are taken to be alive until ``now``.
+    """
+
+    jobs: tuple[JobState | None, ...]
+    launched_at: float  # epoch seconds, this site's clock
+    now: float  # epoch seconds, this site's clock
     acts: tuple[DoneAct, ...] = ()
+    watched_until: float | None = None
+
+    @property
+    def known_until(self) -> float:
+        """The last moment of which something is known."""
+        return self.now if self.watched_until is None else min(self.now, self.watched_until)
 
 
 class StepState(StrEnum):
@@ -119,23 +139,36 @@ class Outcome:
     uids: tuple[str, ...] = ()  # of the objects it rests on
 
 
+Check = Callable[[Observed], Outcome]
+
+
 @dataclass(frozen=True)
 class Step:
     """One line of the checklist: what should happen, and how to tell. ``check`` is pure and may be called at any time.
 
-    ``by``: seconds after the launch by which it should be met; later than that WAITING counts as DIFFERS."""
+    ``by``: seconds after the launch by which it should be met; later than that WAITING counts as DIFFERS. ``job``:
+    which of the created objects it concerns."""
 
     key: str
     text: Text
-    check: Callable[[Observed], Outcome]
+    check: Check
     by: float
+    job: int = 0
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a run found out, in rows: for experiments whose result is more than a list of steps."""
+
+    columns: tuple[Text, ...]
+    rows: tuple[tuple[Text, ...], ...]
 
 
 @dataclass(frozen=True)
 class Experiment:
     """One entry of the catalogue. Functions take the parameters' values; ``objects`` are sent in their order."""
 
-    name: str  # a DNS label; also the name of its recording where there is one of the kind
+    name: str  # a DNS label
     title: Text
     shows: Text  # one sentence: what it shows
     happens: Text  # what will happen
@@ -146,5 +179,7 @@ class Experiment:
     steps: Callable[[Values], tuple[Step, ...]]
     seconds: Callable[[Values], float]  # how long it takes until everything has happened
     acts: Callable[[Values], tuple[Act, ...]] = lambda _values: ()
-    recording: str = ""  # folder of the recording that the expectation comes from
+    recordings: tuple[str, ...] = ()  # the recordings of a real cluster that the expectation comes from
+    table: Callable[[Values, Observed], Table] | None = None
     simulated_only: Text | None = None  # why no real cluster can do it, where that is so
+    fits: bool = True  # False: it asks for more than any cluster has, on purpose, so totals are not held against it

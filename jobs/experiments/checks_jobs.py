@@ -1,0 +1,316 @@
+"""Checks of a whole job: its PodGroup, its conditions, its counts, its end, and what is left of it.
+
+``job`` is the position among the created objects.
+"""
+
+from jobs.domain.ending import ended
+from jobs.domain.intervals import restarting
+from jobs.domain.replicas import flags
+from jobs.domain.restarts import replicas_in, restarts, waves
+from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, JobState, Span
+from jobs.domain.totals import incomplete, job_numbers, replica_numbers
+from jobs.experiments.checks import differs, met, of_job, over, over_at, replica_of, say, unknown, waiting
+from jobs.experiments.experiment import Check, Observed, Outcome, Text
+
+TOGETHER = 0.5  # seconds by which two streams may be read in another order than they were written
+NOT_ADMITTED = ("", "Pending")
+
+
+def podgroup_first(*, job: int = 0) -> Check:
+    """The PodGroup was admitted (its phase is past Pending) before the first pod was created."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        spans = state.spans.get(PODGROUP_LANE, ())
+        admitted = next((span for span in spans if span.value not in NOT_ADMITTED), None)
+        pods = sorted((pod.first_seen_at, pod.uid) for pod in state.pods.values())
+        if not pods:
+            return waiting(say("the PodGroup is Pending", "PodGroup 处于 Pending")) if spans else waiting()
+        first, uid = pods[0]
+        if admitted is None or admitted.start is None:
+            late = _observed.known_until - first > TOGETHER
+            what = say("pods without an admitted PodGroup", "PodGroup 未获准入就已有 Pod")
+            return differs(first, what, uid) if late else waiting()
+        seen = say(
+            "{phase} {seconds} s before the first pod",
+            "{phase},早于第一个 Pod {seconds} 秒",
+            phase=admitted.value,
+            seconds=round(first - admitted.start, 2),
+        )
+        ordered = admitted.start <= first + TOGETHER
+        return (met if ordered else differs)(admitted.start, seen, state.podgroup_uid, uid)
+
+    return of_job(job, judge)
+
+
+def pods_created(count: int, *, job: int = 0) -> Check:
+    """Every replica has had a pod."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        firsts = sorted(
+            (replica.incarnations[0].first_seen_at, replica.incarnations[0].uid)
+            for replica in state.replicas.values()
+            if replica.incarnations
+        )
+        seen = say("{count} pods", "{count} 个 Pod", count=len(firsts))
+        if len(firsts) < count:
+            return waiting(seen)
+        uids = [uid for _, uid in firsts]
+        return (met if len(firsts) == count else differs)(firsts[-1][0], seen, *uids[:20])
+
+    return of_job(job, judge)
+
+
+def restarting_shown(*, times: int = 1, job: int = 0) -> Check:
+    """Restarting shows: as a condition of the job, or by a replica that waits for its next run."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        shown = restarting(state)
+        if len(shown) < times:
+            if over(state) and not incomplete(state):
+                return differs(over_at(state), say("Restarting was not seen", "没有看到 Restarting"), state.uid)
+            return waiting()
+        span = shown[times - 1]
+        by = ", ".join(span.seen_by)
+        if span.end is None:
+            return met(span.start, say("seen by {by}, it lasts", "由 {by} 看到,仍在持续", by=by), state.uid)
+        seen = say(
+            "seen by {by}, {ms} ms", "由 {by} 看到,持续 {ms} 毫秒", by=by, ms=round((span.end - span.start) * 1000)
+        )
+        return met(span.start, seen, state.uid)
+
+    return of_job(job, judge)
+
+
+def condition_restarting(*, job: int = 0) -> Check:
+    """The job itself said Restarting=True at least once."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        spans = state.spans.get(RESTARTING_LANE, ())
+        if not spans:
+            return waiting()
+        return met(spans[0].start, say("Restarting=True", "Restarting=True"), state.uid)
+
+    return of_job(job, judge)
+
+
+def backoff_passed(replica: str, limit: int, *, job: int = 0) -> Check:
+    """The replica has restarted more often than ``backoffLimit`` allows, and the job has not failed."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        found = replica_of(state, replica)
+        true = replica_numbers(state, found).true
+        if state.state == "Failed":
+            return differs(over_at(state), _end_words(state), state.uid)
+        if true <= limit:
+            return waiting()
+        seen = say(
+            "{true} restarts, backoffLimit {limit}, the job is {state}",
+            "重启 {true} 次,backoffLimit 为 {limit},作业状态为 {state}",
+            true=true,
+            limit=limit,
+            state=state.state,
+        )
+        pod = found.incarnations[-1]
+        return met(pod.first_seen_at, seen, state.uid, pod.uid)
+
+    return of_job(job, judge)
+
+
+def job_ends(state: str, *codes: str, job: int = 0) -> Check:
+    """The job comes to be ``Succeeded`` or ``Failed``, for one of these reasons (codes of :mod:`jobs.domain.ending`);
+    any reason where none is named."""
+
+    def judge(found: JobState, _observed: Observed) -> Outcome:
+        if not over(found):
+            return waiting()
+        said = ended(found)
+        right = found.state == state and (not codes or (said is not None and said.code in codes))
+        uids = [one.uid for one in said.evidence] if said else [found.uid]
+        return (met if right else differs)(over_at(found), _end_words(found), *uids)
+
+    return of_job(job, judge)
+
+
+def job_runs(*, job: int = 0) -> Check:
+    """The job says Running."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        span = _span(state, "Running")
+        if span is None:
+            return differs(over_at(state), _end_words(state), state.uid) if over(state) else waiting()
+        return met(span.start, say("Running", "Running"), state.uid)
+
+    return of_job(job, judge)
+
+
+def restarts_at_end(count: int, *, kubectl: int | None = None, job: int = 0) -> Check:
+    """When the job is over, exactly so many true restarts; ``kubectl``: the sum that kubectl's columns show."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        numbers = job_numbers(state)
+        seen = say(
+            "{true} true restarts, kubectl shows {kubectl}",
+            "真实重启 {true} 次,kubectl 显示 {kubectl} 次",
+            true=numbers.true,
+            kubectl=numbers.kubectl,
+        )
+        if numbers.true > count:
+            return differs(state.last_observed_at, seen, state.uid)
+        if not over(state):
+            return waiting()
+        if numbers.at_least:
+            return unknown(seen)
+        right = numbers.true == count and kubectl in (None, numbers.kubectl)
+        return (met if right else differs)(over_at(state), seen, state.uid)
+
+    return of_job(job, judge)
+
+
+def suspended(*, job: int = 0) -> Check:
+    """The job says Suspended and its pods are gone."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        span = _span(state, "Suspended")
+        if span is None:
+            return differs(over_at(state), _end_words(state), state.uid) if over(state) else waiting()
+        before = [pod for pod in state.pods.values() if span.start is None or pod.first_seen_at <= span.start]
+        left = sum(not pod.gone for pod in before)
+        seen = say("Suspended, {left} of its pods left", "Suspended,剩余 {left} 个 Pod", left=left)
+        return waiting(seen) if left else met(span.start, seen, state.uid)
+
+    return of_job(job, judge)
+
+
+def replicas_present(replica_type: str, count: int, *, job: int = 0) -> Check:
+    """So many pods of one type are there, none of them on its way out."""
+
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        present = [
+            pod for pod in state.pods.values() if pod.type == replica_type and not pod.gone and pod.deleting_at is None
+        ]
+        seen = say("{count} pods of {type}", "{type} 有 {count} 个 Pod", count=len(present), type=replica_type)
+        if len(present) != count:
+            if over(state):
+                return differs(over_at(state), _end_words(state), state.uid)
+            return waiting(seen)
+        at = max([pod.first_seen_at for pod in present], default=observed.launched_at)
+        return met(at, seen, state.uid)
+
+    return of_job(job, judge)
+
+
+def pods_after_end(left: int, *, settled: float = 5.0, job: int = 0) -> Check:
+    """Some seconds after the job is over, so many of its pods are left."""
+
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        at = over_at(state)
+        if at is None or observed.known_until < at + settled:
+            return waiting()
+        found = sum(not pod.gone for pod in state.pods.values())
+        seen = say(
+            "{found} of {all} pods left after the end",
+            "结束后剩余 {found} 个 Pod(共 {all} 个)",
+            found=found,
+            all=len(state.pods),
+        )
+        if found > left:
+            return waiting(seen)
+        return (met if found == left else differs)(at, seen, state.uid)
+
+    return of_job(job, judge)
+
+
+def gone_after_end(*, job: int = 0) -> Check:
+    """The job was deleted by its TTL: after it was over."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        at, gone = over_at(state), state.deleted_at or (state.vanished[1] if state.vanished else None)
+        if gone is None:
+            return waiting(say("the job is there", "作业仍在"))
+        if at is None:
+            return differs(
+                gone, say("deleted while it was {state}", "在 {state} 状态下被删除", state=state.state), state.uid
+            )
+        seen = say("gone {seconds} s after its end", "结束 {seconds} 秒后消失", seconds=round(gone - at))
+        return met(gone, seen, state.uid)
+
+    return of_job(job, judge)
+
+
+def pending_for(seconds: float, *, job: int = 0) -> Check:
+    """So long after the launch no pod was ever created, and the PodGroup is still Pending."""
+
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        if state.pods:
+            pod = next(iter(state.pods.values()))
+            return differs(pod.first_seen_at, say("a pod was created", "创建了 Pod"), pod.uid)
+        phase = state.podgroup.phase if state.podgroup is not None else None
+        seen = say("PodGroup {phase}, no pods", "PodGroup 为 {phase},没有 Pod", phase=phase or "–")
+        if observed.known_until < observed.launched_at + seconds:
+            return waiting(seen)
+        right = state.podgroup is not None and (phase or "") in NOT_ADMITTED
+        return (met if right else differs)(observed.launched_at + seconds, seen, state.uid, state.podgroup_uid)
+
+    return of_job(job, judge)
+
+
+def wave(replicas: int, *, job: int = 0) -> Check:
+    """At least so many replicas restarted soon after each other."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        found = max(waves(restarts(state), len(state.replicas)), key=lambda one: len(replicas_in(one)), default=[])
+        many = len(replicas_in(found))
+        if many < replicas:
+            return waiting(say("{many} replicas so far", "目前 {many} 个副本", many=many))
+        seen = say(
+            "{many} replicas within {seconds} s",
+            "{seconds} 秒内有 {many} 个副本",
+            many=many,
+            seconds=round(found[-1].at - found[0].at),
+        )
+        return met(found[0].at, seen, *[one.pod.uid for one in found[:20]])
+
+    return of_job(job, judge)
+
+
+def flagged(replica: str, flag: str, *, job: int = 0) -> Check:
+    """The replica is flagged (flags of the report)."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        found = replica_of(state, replica)
+        if flag not in flags(state, found):
+            return waiting()
+        pod = found.incarnations[-1]
+        return met(pod.first_seen_at, Text(flag, flag), pod.uid)
+
+    return of_job(job, judge)
+
+
+def another_job(first: int, second: int) -> Check:
+    """The second job has the first one's name and a UID of its own."""
+
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        before = observed.jobs[first] if first < len(observed.jobs) else None
+        if before is None:
+            return waiting()
+        same = before.name == state.name and before.namespace == state.namespace and before.uid != state.uid
+        seen = say(
+            "{name}: UID {new}… after {old}…",
+            "{name}:UID 由 {old}… 变为 {new}…",
+            name=state.name,
+            new=state.uid[:8],
+            old=before.uid[:8],
+        )
+        return (met if same else differs)(state.created_at, seen, before.uid, state.uid)
+
+    return of_job(second, judge)
+
+
+def _span(state: JobState, value: str) -> Span | None:
+    return next((span for span in state.spans.get(STATE_LANE, ()) if span.value == value), None)
+
+
+def _end_words(state: JobState) -> Text:
+    said = ended(state)
+    words = said.sentence if said else state.state
+    return Text(words, words)

@@ -1,0 +1,46 @@
+"""The objects that experiments create, built from the values of their parameters."""
+
+from collections.abc import Sequence
+
+from jobs.domain.kinds import KINDS
+from jobs.experiments.experiment import Object, Place, Values
+
+GRACE_SECONDS = 5  # what a pod is given to end: its scripts end at once
+BY_KIND = {kind.kind: kind for kind in KINDS}
+
+
+def container(name: str, command: Sequence[str], values: Values) -> Object:
+    """A container with the form's image and resources. Its environment has the pod's name in ``POD_NAME``."""
+    return {
+        "name": name,
+        "image": values["image"],
+        "imagePullPolicy": "IfNotPresent",
+        "command": list(command),
+        "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
+        "resources": {"limits": {"cpu": f"{values['cpu']}m", "memory": f"{values['memory']}Mi"}},
+    }
+
+
+def replica(kind: str, command: Sequence[str], replicas: int, policy: str, values: Values) -> Object:
+    """What a job asks for one replica type, with the main container that the kind's operator looks at."""
+    spec: Object = {
+        "containers": [container(BY_KIND[kind].container or "main", command, values)],
+        "terminationGracePeriodSeconds": GRACE_SECONDS,
+    }
+    if values["scheduler"]:
+        spec["schedulerName"] = values["scheduler"]
+    return {"replicas": replicas, "restartPolicy": policy, "template": {"spec": spec}}
+
+
+def training_job(kind: str, place: Place, replicas: Object, values: Values, **run_policy: object) -> Object:
+    """A job of a kind of the training operator; entries of ``run_policy`` that are None are left out."""
+    policy = {name: value for name, value in run_policy.items() if value is not None}
+    if values["queue"]:
+        policy["schedulingPolicy"] = {"queue": values["queue"]}
+    table = BY_KIND[kind]
+    return {
+        "apiVersion": table.api_version,
+        "kind": kind,
+        "metadata": {"name": place.name, "namespace": place.namespace},
+        "spec": {"runPolicy": policy, table.specs: replicas},
+    }

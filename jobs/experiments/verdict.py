@@ -1,0 +1,101 @@
+"""Expected against observed: every step's outcome, and what they come to."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from jobs.domain.intervals import unobserved
+from jobs.experiments.experiment import Experiment, Observed, Outcome, Step, StepState, Text, Values
+
+SETTLED = (StepState.MET, StepState.DIFFERS, StepState.UNKNOWN)
+
+
+class Overall(StrEnum):
+    AS_EXPECTED = "as expected"
+    DIFFERENT = "different"
+    WAITING = "waiting"
+    CANNOT_TELL = "cannot tell"  # what matters fell into time in which nobody watched
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """``final``: nothing that may still happen can change it. ``differences``: a sentence each, empty if none."""
+
+    overall: Overall
+    steps: tuple[tuple[Step, Outcome], ...]
+    final: bool
+    differences: tuple[Text, ...]
+
+
+NEVER_SEEN = Text("It was not seen within {seconds} s.", "{seconds} 秒内没有发生。")
+UNWATCHED = Text("It may have happened while nobody watched the cluster.", "可能发生在无人监视集群的时段内。")
+NOT_YET_READ = Text("Nothing has been heard of the cluster for some time.", "已有一段时间没有收到集群的任何消息。")
+DIFFERENCE = Text("Expected: {step} Seen: {seen}", "预期:{step} 实际:{seen}")
+REFUSED = Text("The step “{act}” was refused: {error}", "操作“{act}”被拒绝:{error}")
+PATIENCE = 120.0  # seconds that a step which is due may wait for streams that are silent
+
+
+def judge(experiment: Experiment, values: Values, observed: Observed) -> Verdict:
+    """The verdict on a run as far as it is known; pure, and the same for the same observations."""
+    steps = tuple((step, _outcome(step, observed)) for step in experiment.steps(values))
+    refusals = _refusals(experiment, values, observed)
+    differences = tuple(_difference(step, outcome) for step, outcome in steps if outcome.state is StepState.DIFFERS)
+    states = {outcome.state for _, outcome in steps}
+    if differences or refusals:
+        overall = Overall.DIFFERENT
+    elif StepState.WAITING in states:
+        overall = Overall.WAITING
+    elif StepState.UNKNOWN in states:
+        overall = Overall.CANNOT_TELL
+    else:
+        overall = Overall.AS_EXPECTED
+    return Verdict(overall, steps, states <= set(SETTLED), (*differences, *refusals))
+
+
+def latest(experiment: Experiment, values: Values) -> float:
+    """Seconds after the launch by which the verdict is final, with the patience for silent streams."""
+    return max(step.by for step in experiment.steps(values)) + PATIENCE
+
+
+def _outcome(step: Step, observed: Observed) -> Outcome:
+    """What the check says; what it waits for in vain differs, or cannot be told if nobody watched."""
+    outcome = step.check(observed)
+    if outcome.state is not StepState.WAITING:
+        return outcome
+    due = observed.launched_at + step.by
+    if observed.known_until >= due:
+        if _was_unwatched(step, observed):
+            return Outcome(StepState.UNKNOWN, due, UNWATCHED, outcome.uids)
+        seen = outcome.seen or NEVER_SEEN.filled({"seconds": round(step.by)})
+        return Outcome(StepState.DIFFERS, due, seen, outcome.uids)
+    if observed.now >= due + PATIENCE:
+        return Outcome(StepState.UNKNOWN, due, NOT_YET_READ, outcome.uids)
+    return outcome
+
+
+def _was_unwatched(step: Step, observed: Observed) -> bool:
+    """Whether there was time, from the launch on, in which nobody watched the job; a job that was never read is one
+    that nobody watched."""
+    job = observed.jobs[step.job] if step.job < len(observed.jobs) else None
+    if job is None:
+        return step.job < len(observed.jobs)
+    return any(end > observed.launched_at for _, end in unobserved(job))
+
+
+def _refusals(experiment: Experiment, values: Values, observed: Observed) -> tuple[Text, ...]:
+    texts = {act.key: act.text for act in experiment.acts(values)}
+    return tuple(_refusal(texts[done.key], done.error) for done in observed.acts if done.error and done.key in texts)
+
+
+def _refusal(act: Text, error: str) -> Text:
+    return Text(
+        REFUSED.en.format(act=act.en, error=error),
+        REFUSED.zh.format(act=act.zh, error=error),
+    )
+
+
+def _difference(step: Step, outcome: Outcome) -> Text:
+    seen = outcome.seen or Text("", "")
+    return Text(
+        DIFFERENCE.en.format(step=step.text.en, seen=seen.en),
+        DIFFERENCE.zh.format(step=step.text.zh, seen=seen.zh),
+    )
