@@ -26,7 +26,7 @@ from simcluster.clock import LoopClock
 from simcluster.controllers.podspec import completed_pod
 from simcluster.http import ApiServer
 from simcluster.resources import PODS
-from simcluster.server import bind, serve
+from simcluster.server import bind, collect_rarely, serve
 from simcluster.store import Store
 
 Obj = dict[str, Any]
@@ -96,7 +96,8 @@ async def _measure(given: argparse.Namespace, pipe: Connection, process: psutil.
     for watcher in watchers:
         watcher.cancel()
     print(f"writes a second                {(after - before) / taken:8.0f}   (wanted {given.rate:,})")
-    print(f"share of one core              {100 * used / taken:8.0f} %")
+    print(f"processor time used            {used:8.2f} s in {taken:.2f} s: {100 * used / taken:.0f} % of one core")
+    print(f"processor time of a write      {1000 * used / max(1, after - before):8.3f} ms")
     print(f"lines to each of {given.watchers} watchers    {len(seen) / taken:8.0f}")
     print(f"write to watcher, median       {1000 * seen[len(seen) // 2]:8.1f} ms")
     print(f"write to watcher, 99th of 100  {1000 * seen[len(seen) * 99 // 100]:8.1f} ms")
@@ -136,6 +137,7 @@ def _server(pipe: Connection, pods: int, rate: int) -> None:
 
 
 async def _serve(pipe: Connection, pods: int, rate: int) -> None:
+    collect_rarely()
     loop, stop = asyncio.get_running_loop(), asyncio.Event()
     store = Store(LoopClock(loop), random.Random(1))
     store.ensure_namespace("bench")

@@ -19,7 +19,7 @@ from simcluster.gc import GarbageCollector
 from simcluster.http import ApiServer
 from simcluster.kubeconfig import kubeconfig
 from simcluster.options import Options, parse_forbidden, parse_missing
-from simcluster.server import bind, serve
+from simcluster.server import bind, collect_rarely, serve
 from simcluster.store import Store
 
 _COMPACTION_EVERY = 30.0  # real seconds between compactions
@@ -79,6 +79,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 async def _run(given: argparse.Namespace, options: Options) -> None:
+    collect_rarely()
     loop = asyncio.get_running_loop()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):

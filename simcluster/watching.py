@@ -16,6 +16,7 @@ from simcluster.store import Store
 Obj = dict[str, Any]
 QUEUE_LIMIT = 10_000  # lines a watcher may lag behind before it is dropped
 _CHUNK_BYTES = 256 * 1024
+_EARLY = 0.001  # seconds; a timer may fire a little before its time
 _BACKLOG_LINES = 200  # encoded in one go before the rest of the server has its turn
 
 
@@ -42,6 +43,7 @@ class Watcher:
         self.ended: str | None = None  # None, "close", "abort", "overflow" or "gone"
         self._prefix = f"{namespace}/" if namespace else ""
         self._selector = selector
+        self._is_selective = bool(self._prefix or selector)
         self._queue: deque[bytes] = deque()
         self._queue_limit = queue_limit
         self._has_backlog = False
@@ -64,7 +66,11 @@ class Watcher:
 
     def event_type(self, change: Change) -> str | None:
         """What this watcher is told of a change: an object that begins or ceases to match is ADDED or DELETED."""
-        if change.version <= self.after or not change.key.startswith(self._prefix):
+        if change.version <= self.after:
+            return None
+        if not self._is_selective:
+            return change.type
+        if not change.key.startswith(self._prefix):
             return None
         if not self._selector:
             return change.type
@@ -95,6 +101,11 @@ class Watcher:
                 self.backlog, self._has_backlog = iter(()), False
                 self.dropped.set()
             self.wake.set()
+
+    @property
+    def has_more(self) -> bool:
+        """Whether something is left to send."""
+        return self._has_backlog or bool(self._queue)
 
     def take(self) -> bytes:
         """What to send next; empty when there is nothing."""
@@ -252,22 +263,26 @@ class WatchResponse:
         loop = asyncio.get_running_loop()
         end = loop.time() + self._timeout
         bookmark = loop.time() + self._bookmark_every if self._bookmark_every else end
-        while True:
-            await self._hub.flowing()
-            self._watcher.wake.clear()
-            now = loop.time()
-            if now >= end:
-                return
-            if self._bookmark_every and now >= bookmark:
-                bookmark = now + self._bookmark_every
-                if self._hub.has_reached(self._watcher.after):
-                    self._watcher.push(self._hub.bookmark(self._watcher))
-            if chunk := self._watcher.take():
-                await send({"type": "http.response.body", "body": chunk, "more_body": True})
-                await asyncio.sleep(0)
-            elif self._watcher.ended is not None:
-                return
-            else:
-                timer = loop.call_at(min(end, bookmark), self._watcher.wake.set)
-                await self._watcher.wake.wait()
-                timer.cancel()
+        timer = loop.call_at(min(end, bookmark), self._watcher.wake.set)
+        try:
+            while True:
+                await self._hub.flowing()
+                self._watcher.wake.clear()
+                now = loop.time() + _EARLY
+                if now >= end:
+                    return
+                if self._bookmark_every and now >= bookmark:
+                    bookmark = now + self._bookmark_every
+                    timer = loop.call_at(min(end, bookmark), self._watcher.wake.set)
+                    if self._hub.has_reached(self._watcher.after):
+                        self._watcher.push(self._hub.bookmark(self._watcher))
+                if chunk := self._watcher.take():
+                    await send({"type": "http.response.body", "body": chunk, "more_body": True})
+                    if self._watcher.has_more:
+                        await asyncio.sleep(0)  # a long backlog keeps nobody else waiting
+                elif self._watcher.ended is not None:
+                    return
+                else:
+                    await self._watcher.wake.wait()
+        finally:
+            timer.cancel()
