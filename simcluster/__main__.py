@@ -1,4 +1,4 @@
-"""`python -m simcluster`: a simulated cluster on a loopback port, until SIGTERM or SIGINT."""
+"""`python -m simcluster`: a simulated cluster on a loopback port, until SIGTERM or SIGINT, or a request to one."""
 
 import argparse
 import asyncio
@@ -10,15 +10,17 @@ import signal
 import sys
 from pathlib import Path
 
-from simcluster import rbac
+from simcluster import client, commandline, rbac
 from simcluster.certificate import self_signed
 from simcluster.clock import LoopClock, parse_rfc3339
 from simcluster.cluster import Cluster
+from simcluster.controllers.rules import read_rules
 from simcluster.errors import ApiError
 from simcluster.gc import GarbageCollector
 from simcluster.http import ApiServer
 from simcluster.kubeconfig import kubeconfig
 from simcluster.options import Options, parse_forbidden, parse_missing
+from simcluster.scenarios import needed_gang_scheduler, needs_busy_operator
 from simcluster.server import bind, collect_rarely, serve
 from simcluster.store import Store
 
@@ -27,19 +29,15 @@ _NAMESPACES = ("default", "kube-system")
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """Exit codes: 0 stopped by a signal, 2 for a wrong option or a file that cannot be written."""
-    parser = _parser()
-    given = parser.parse_args(arguments)
+    """Exit codes: 0 stopped by a signal, or the request was answered; 1 the request was refused; 2 for a wrong option
+    or a file that cannot be read or written."""
+    arguments = sys.argv[1:] if arguments is None else arguments
+    if arguments and arguments[0] in client.COMMANDS:
+        return client.main(arguments)
+    given = commandline.parsed(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s", stream=sys.stderr)
     # A connection that is cut on purpose is no error worth a traceback.
     logging.getLogger("uvicorn.error").setLevel(logging.CRITICAL)
-    if not 0 <= given.port <= 65535:
-        parser.error(f"--port {given.port}: a port lies between 0 and 65535")
-    for name in ("bookmark_seconds", "keep_seconds"):
-        if not 0 < getattr(given, name) < float("inf"):
-            parser.error(f"--{name.replace('_', '-')}: give a number of seconds above 0")
-    if given.bare and given.run:
-        parser.error("--run needs the controllers that --bare leaves out")
     try:
         options = Options(
             token=given.token or (secrets.token_urlsafe(24) if given.rbac else ""),
@@ -53,29 +51,6 @@ def main(arguments: list[str] | None = None) -> int:
         print(f"simcluster: {error}", file=sys.stderr)
         return 2
     return 0
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m simcluster", description=__doc__)
-    add = parser.add_argument
-    add("--port", type=int, default=0, help="port on 127.0.0.1; another is taken if it is busy (default: any)")
-    add("--seed", type=int, default=1, help="what all chance is drawn from")
-    add("--speed", type=float, default=1.0, help="simulated seconds per second")
-    add("--start", default="", metavar="TIME", help="simulated time to start at, RFC 3339 (default: now)")
-    add("--namespace", action="append", default=[], help="a namespace to create (repeatable)")
-    add("--run", action="append", default=[], metavar="NAME", help="an experiment to start, e.g. seed (repeatable)")
-    add("--bare", action="store_true", help="no controllers: what is written stays as it is")
-    add("--kubeconfig-out", type=Path, metavar="FILE", help="write a kubeconfig")
-    add("--port-file", type=Path, metavar="FILE", help="write the port once requests are answered")
-    add("--token", default="", help="the administrator's bearer token (default: none is asked for)")
-    add("--rbac", action="store_true", help="rights come from roles and bindings; everybody needs a token")
-    add("--tls", action="store_true", help="serve HTTPS, with a certificate made at the start (implied by --rbac)")
-    add("--truth-out", type=Path, metavar="FILE", help="write at the end what really happened")
-    add("--forbid", action="append", default=[], metavar="RESOURCE[:VERB,...]", help="answer 403 (repeatable)")
-    add("--without", action="append", default=[], metavar="RESOURCE", help="leave a CRD out (repeatable)")
-    add("--bookmark-seconds", type=float, default=60.0, help="between the bookmarks of a watch")
-    add("--keep-seconds", type=float, default=300.0, help="history that survives compaction, in real seconds")
-    return parser
 
 
 async def _run(given: argparse.Namespace, options: Options) -> None:
@@ -123,7 +98,16 @@ def _start_cluster(clock: LoopClock, given: argparse.Namespace) -> tuple[Store, 
         for name in namespaces:
             store.ensure_namespace(name)
         return store, None
-    cluster = Cluster(clock, given.seed, namespaces=namespaces)
+    gang_scheduler = given.gang_scheduler or needed_gang_scheduler(given.run)
+    cluster = Cluster(
+        clock,
+        given.seed,
+        nodes=commandline.nodes(given),
+        namespaces=namespaces,
+        gang_scheduler="" if gang_scheduler == commandline.NO_GANGS else gang_scheduler,
+        busy=given.busy or needs_busy_operator(given.run),
+        rules=read_rules(given.rules) if given.rules else (),
+    )
     return cluster.store, cluster
 
 

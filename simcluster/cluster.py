@@ -162,16 +162,16 @@ class Cluster:
         return self._person.create(resource, {**body, "metadata": {**metadata, "annotations": applied}})
 
     def run(self, experiment: str) -> Obj:
-        """Starts an experiment of `manifests.EXPERIMENTS` by name, or plays a scenario of `scenarios.SCENARIOS`.
+        """Plays a scenario of `scenarios.SCENARIOS` by name, or starts an experiment of `manifests.EXPERIMENTS`.
 
         Returns what was applied (last). Raises ValueError for another name, ApiError.
         """
-        if experiment in EXPERIMENTS:
-            return self.apply(EXPERIMENTS[experiment]())
-        if experiment not in SCENARIOS:
+        if experiment in SCENARIOS:
+            return self.play(experiment).applied[-1]
+        if experiment not in EXPERIMENTS:
             known = ", ".join(sorted({*EXPERIMENTS, *SCENARIOS}))
             raise ValueError(f"there is no experiment {experiment!r}; there are {known}")
-        return self.play(experiment).applied[-1]
+        return self.apply(EXPERIMENTS[experiment]())
 
     def play(self, scenario: str) -> Play:
         """Starts a scenario by name, with its acts. Raises ValueError, ApiError."""

@@ -4,7 +4,7 @@ An act happens some seconds after a moment: after the act before it (for the fir
 after a pod of a given name, the n-th of that name, has come to be in a phase.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -132,6 +132,20 @@ def play(cluster: "Cluster", name: str) -> Play:
     for node in scenario.nodes:
         cluster.add_node(node)
     return Play(cluster, scenario)
+
+
+def needed_gang_scheduler(names: Iterable[str]) -> str:
+    """Whose PodGroups the scenarios among these names need. Raises ValueError if they disagree."""
+    needed = {name: SCENARIOS[name].gang_scheduler for name in names if name in SCENARIOS}
+    if len(set(needed.values())) > 1:
+        told = ", ".join(f"{name} needs {scheduler}" for name, scheduler in needed.items())
+        raise ValueError(f"these cannot run on one cluster: {told}")
+    return next(iter(needed.values()), VOLCANO)
+
+
+def needs_busy_operator(names: Iterable[str]) -> bool:
+    """Whether one of the scenarios among these names was recorded with a busy operator."""
+    return any(name in SCENARIOS and SCENARIOS[name].busy for name in names)
 
 
 def _job(kind: str, namespace: str, name: str) -> Obj:

@@ -44,6 +44,10 @@ class Acts:
             raise ValueError(f"{act}: {error}") from None
         return fn(**params)
 
+    def play(self, scenario: str) -> None:
+        """Starts a scenario by its name; its acts follow in their time."""
+        self._cluster.play(scenario)
+
     # Jobs
 
     def apply(self, manifest: Obj) -> Obj:

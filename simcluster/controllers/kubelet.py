@@ -46,7 +46,8 @@ class Kubelet:
         cluster_dns: bool = False,
         subnet: int = 0,
     ) -> None:
-        """`cluster_dns` False: warns about it at every pod, as the recorded kubelet did. `subnet`: 10.244.<it>.0."""
+        """`cluster_dns` False: warns about it at every pod, as the recorded kubelet did. `subnet`: 10.244.<it>.0,
+        from 256 on 10.245 and so on."""
         self.store, self.clock, self.rng, self.programs, self.logs = store, clock, rng, programs, logs
         self.node = node
         self.cluster_dns = cluster_dns
@@ -120,7 +121,8 @@ class Kubelet:
         """An address for a pod; they are handed out in turn and come round again after 64,000."""
         self._addresses += 1
         high, low = divmod(self._addresses % 64_000, 250)
-        return f"10.244.{(self._subnet + high) % 256}.{low + 1}"
+        above, third = divmod(self._subnet + high, 256)
+        return f"10.{244 + above % 12}.{third}.{low + 1}"
 
     def note(self, change: str, pod: Obj) -> None:
         """Something has happened to a pod of this node."""

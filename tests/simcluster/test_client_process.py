@@ -99,6 +99,15 @@ def test_an_experiment_runs_and_is_seen_by_a_watch(start: Start) -> None:
         (["--port", "99999"], "99999"),
         (["--keep-seconds", "-1"], "keep-seconds"),
         (["--bookmark-seconds", "0"], "bookmark-seconds"),
+        (["--nodes", "0"], "--nodes"),
+        (["--node-cpu", "much"], "--node-cpu much"),
+        (["--node-memory", "0Gi"], "--node-memory"),
+        (["--gang-scheduler", "kueue"], "kueue"),
+        (["--rules", "/no/such/rules.yaml"], "/no/such/rules.yaml"),
+        (["--rules", "pyproject.toml"], "pyproject.toml"),
+        (["--busy", "--bare"], "--bare"),
+        (["--run", "sp-exitcode", "--gang-scheduler", "volcano"], "scheduler-plugins"),
+        (["--run", "sp-exitcode", "--run", "tf-normal"], "sp-exitcode needs scheduler-plugins"),
     ],
 )
 def test_a_wrong_option_is_named(start: Start, arguments: list[str], word: str) -> None:
