@@ -8,7 +8,7 @@ from jobs.domain.intervals import restarting
 from jobs.domain.replicas import flags
 from jobs.domain.restarts import replicas_in, restarts, waves
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, JobState, Span
-from jobs.domain.totals import incomplete, job_numbers, replica_numbers
+from jobs.domain.totals import incomplete, replica_numbers
 from jobs.experiments.checks import differs, met, of_job, over, over_at, replica_of, say, unknown, waiting
 from jobs.experiments.experiment import Check, Observed, Outcome, Text
 
@@ -32,7 +32,7 @@ def podgroup_first(*, job: int = 0) -> Check:
             return differs(first, what, uid) if late else waiting()
         seen = say(
             "{phase} {seconds} s before the first pod",
-            "{phase},早于第一个 Pod {seconds} 秒",
+            "{phase}，早于第一个 Pod {seconds} 秒",
             phase=admitted.value,
             seconds=round(first - admitted.start, 2),
         )
@@ -72,9 +72,9 @@ def restarting_shown(*, times: int = 1, job: int = 0) -> Check:
         span = shown[times - 1]
         by = ", ".join(span.seen_by)
         if span.end is None:
-            return met(span.start, say("seen by {by}, it lasts", "由 {by} 看到,仍在持续", by=by), state.uid)
+            return met(span.start, say("seen by {by}, it lasts", "由 {by} 看到，仍在持续", by=by), state.uid)
         seen = say(
-            "seen by {by}, {ms} ms", "由 {by} 看到,持续 {ms} 毫秒", by=by, ms=round((span.end - span.start) * 1000)
+            "seen by {by}, {ms} ms", "由 {by} 看到，持续 {ms} 毫秒", by=by, ms=round((span.end - span.start) * 1000)
         )
         return met(span.start, seen, state.uid)
 
@@ -105,7 +105,7 @@ def backoff_passed(replica: str, limit: int, *, job: int = 0) -> Check:
             return waiting()
         seen = say(
             "{true} restarts, backoffLimit {limit}, the job is {state}",
-            "重启 {true} 次,backoffLimit 为 {limit},作业状态为 {state}",
+            "重启 {true} 次，backoffLimit 为 {limit}，作业状态为 {state}",
             true=true,
             limit=limit,
             state=state.state,
@@ -143,25 +143,26 @@ def job_runs(*, job: int = 0) -> Check:
     return of_job(job, judge)
 
 
-def restarts_at_end(count: int, *, kubectl: int | None = None, job: int = 0) -> Check:
-    """When the job is over, exactly so many true restarts; ``kubectl``: the sum that kubectl's columns show."""
+def restarts_at_end(count: int, *, replica_type: str = "", job: int = 0) -> Check:
+    """When the job is over, exactly so many true restarts; ``replica_type``: of that type only."""
 
     def judge(state: JobState, _observed: Observed) -> Outcome:
-        numbers = job_numbers(state)
+        found = [replica for replica in state.replicas.values() if replica_type in ("", replica.key[0])]
+        numbers = [replica_numbers(state, replica) for replica in found]
+        true, kubectl = sum(one.true for one in numbers), sum(one.kubectl for one in numbers)
         seen = say(
             "{true} true restarts, kubectl shows {kubectl}",
-            "真实重启 {true} 次,kubectl 显示 {kubectl} 次",
-            true=numbers.true,
-            kubectl=numbers.kubectl,
+            "真实重启 {true} 次，kubectl 显示 {kubectl} 次",
+            true=true,
+            kubectl=kubectl,
         )
-        if numbers.true > count:
+        if true > count:
             return differs(state.last_observed_at, seen, state.uid)
         if not over(state):
             return waiting()
-        if numbers.at_least:
+        if incomplete(state):
             return unknown(seen)
-        right = numbers.true == count and kubectl in (None, numbers.kubectl)
-        return (met if right else differs)(over_at(state), seen, state.uid)
+        return (met if true == count else differs)(over_at(state), seen, state.uid)
 
     return of_job(job, judge)
 
@@ -175,7 +176,7 @@ def suspended(*, job: int = 0) -> Check:
             return differs(over_at(state), _end_words(state), state.uid) if over(state) else waiting()
         before = [pod for pod in state.pods.values() if span.start is None or pod.first_seen_at <= span.start]
         left = sum(not pod.gone for pod in before)
-        seen = say("Suspended, {left} of its pods left", "Suspended,剩余 {left} 个 Pod", left=left)
+        seen = say("Suspended, {left} of its pods left", "Suspended，剩余 {left} 个 Pod", left=left)
         return waiting(seen) if left else met(span.start, seen, state.uid)
 
     return of_job(job, judge)
@@ -200,21 +201,22 @@ def replicas_present(replica_type: str, count: int, *, job: int = 0) -> Check:
 
 
 def pods_after_end(left: int, *, settled: float = 5.0, job: int = 0) -> Check:
-    """Some seconds after the job is over, so many of its pods are left."""
+    """Until some seconds after the job was over, all but so many of its pods had been told to go."""
 
     def judge(state: JobState, observed: Observed) -> Outcome:
         at = over_at(state)
         if at is None or observed.known_until < at + settled:
             return waiting()
-        found = sum(not pod.gone for pod in state.pods.values())
+        asked = [pod.deleting_at or pod.deleted_at for pod in state.pods.values()]
+        found = sum(moment is None or moment > at + settled for moment in asked)
         seen = say(
             "{found} of {all} pods left after the end",
-            "结束后剩余 {found} 个 Pod(共 {all} 个)",
+            "结束后剩余 {found} 个 Pod（共 {all} 个）",
             found=found,
-            all=len(state.pods),
+            all=len(asked),
         )
-        if found > left:
-            return waiting(seen)
+        if incomplete(state) and found != left:
+            return unknown(seen)
         return (met if found == left else differs)(at, seen, state.uid)
 
     return of_job(job, judge)
@@ -245,7 +247,7 @@ def pending_for(seconds: float, *, job: int = 0) -> Check:
             pod = next(iter(state.pods.values()))
             return differs(pod.first_seen_at, say("a pod was created", "创建了 Pod"), pod.uid)
         phase = state.podgroup.phase if state.podgroup is not None else None
-        seen = say("PodGroup {phase}, no pods", "PodGroup 为 {phase},没有 Pod", phase=phase or "–")
+        seen = say("PodGroup {phase}, no pods", "PodGroup 为 {phase}，没有 Pod", phase=phase or "–")
         if observed.known_until < observed.launched_at + seconds:
             return waiting(seen)
         right = state.podgroup is not None and (phase or "") in NOT_ADMITTED
@@ -296,7 +298,7 @@ def another_job(first: int, second: int) -> Check:
         same = before.name == state.name and before.namespace == state.namespace and before.uid != state.uid
         seen = say(
             "{name}: UID {new}… after {old}…",
-            "{name}:UID 由 {old}… 变为 {new}…",
+            "{name}：UID 由 {old}… 变为 {new}…",
             name=state.name,
             new=state.uid[:8],
             old=before.uid[:8],

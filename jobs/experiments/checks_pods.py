@@ -70,7 +70,7 @@ def recreated(replica: str, *, times: int = 1, job: int = 0) -> Check:
             old, new = successors[times - 1]
             seen = say(
                 "{name} again, UID {new}… after {old}…",
-                "{name} 再次出现,UID 由 {old}… 变为 {new}…",
+                "{name} 再次出现，UID 由 {old}… 变为 {new}…",
                 name=new.name,
                 new=short(new.uid),
                 old=short(old.uid),
@@ -81,8 +81,9 @@ def recreated(replica: str, *, times: int = 1, job: int = 0) -> Check:
     return of_job(job, judge)
 
 
-def restarted_in_place(replica: str, *, times: int = 1, job: int = 0) -> Check:
-    """The kubelet restarted the main container so often inside one pod: its UID stays."""
+def restarted_in_place(replica: str, *, times: int = 1, after_end: bool = False, job: int = 0) -> Check:
+    """The kubelet restarted the main container so often inside one pod: its UID stays. ``after_end``: it may still
+    do so when the job is over."""
 
     def judge(state: JobState, _observed: Observed) -> Outcome:
         found = replica_of(state, replica)
@@ -90,13 +91,13 @@ def restarted_in_place(replica: str, *, times: int = 1, job: int = 0) -> Check:
             pod = found.incarnations[-1]
             return differs(pod.first_seen_at, say("a new pod was created", "创建了新的 Pod"), pod.uid)
         if found.in_place < times:
-            return _settled_short(state, found, found.in_place)
+            return waiting() if after_end else _settled_short(state, found, found.in_place)
         pod = found.incarnations[-1]
         restart = pod.in_place[times - 1]
         at = restart.running_at if restart.running_at is not None else restart.ended_at
         seen = say(
             "the same pod {uid}…, restartCount {count}",
-            "同一个 Pod {uid}…,restartCount 为 {count}",
+            "同一个 Pod {uid}…，restartCount 为 {count}",
             uid=short(pod.uid),
             count=times,
         )
@@ -111,10 +112,10 @@ def _settled_short(state: JobState, found: Replica, count: int) -> Outcome:
     if not over(state):
         return waiting()
     if incomplete(state):
-        return unknown(say("{count} seen, some may have been missed", "看到 {count} 次,可能有遗漏", count=count))
+        return unknown(say("{count} seen, some may have been missed", "看到 {count} 次，可能有遗漏", count=count))
     seen = say(
         "{count} such restarts until the job was {state}",
-        "作业变为 {state} 之前,这样的重启有 {count} 次",
+        "作业变为 {state} 之前，这样的重启有 {count} 次",
         count=count,
         state=state.state,
     )
@@ -132,7 +133,7 @@ def kubectl_shows(replica: str, restarts: int, *, after_restarts: int = 1, job: 
         pod = found.incarnations[-1]
         seen = say(
             "RESTARTS {kubectl} after {true} restarts",
-            "重启 {true} 次后,RESTARTS 为 {kubectl}",
+            "重启 {true} 次后，RESTARTS 为 {kubectl}",
             kubectl=numbers.kubectl,
             true=numbers.true,
         )
@@ -170,7 +171,7 @@ def not_counted(replica: str, why: str, *, job: int = 0) -> Check:
             if old.excluded == why:
                 seen = say(
                     "new pod {uid}…, not counted: {why}",
-                    "新的 Pod {uid}…,不计为重启:{why}",
+                    "新的 Pod {uid}…，不计为重启：{why}",
                     uid=short(new.uid),
                     why=why,
                 )
@@ -196,7 +197,7 @@ def back_off_grows(replica: str, *, job: int = 0) -> Check:
             return waiting()
         (first, _, _), (second, at, pod) = waits[:2]
         seen = say(
-            "{first} s, then {second} s", "先 {first} 秒,后 {second} 秒", first=round(first), second=round(second)
+            "{first} s, then {second} s", "先 {first} 秒，后 {second} 秒", first=round(first), second=round(second)
         )
         return (met if second > first else differs)(at, seen, pod.uid)
 
@@ -217,7 +218,7 @@ def others_restart(replica: str, *, container: str, times: int = 1, job: int = 0
         pod = found.incarnations[-1]
         seen = say(
             "{count} restarts of the other container, none of the main one",
-            "另一个容器重启 {count} 次,主容器没有重启",
+            "另一个容器重启 {count} 次，主容器没有重启",
             count=count,
         )
         return met(pod.last_seen_at, seen, pod.uid)
@@ -235,7 +236,7 @@ def runs_again(replica: str, *, nth: int = 1, job: int = 0) -> Check:
         pod = pods[nth]
         return met(
             pod.running_at,
-            say("{name} runs, UID {uid}…", "{name} 正在运行,UID {uid}…", name=pod.name, uid=short(pod.uid)),
+            say("{name} runs, UID {uid}…", "{name} 正在运行，UID {uid}…", name=pod.name, uid=short(pod.uid)),
             pod.uid,
         )
 

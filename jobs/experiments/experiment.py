@@ -60,10 +60,14 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Place:
-    """Where a run's objects go: ``name`` is the name of its first job, others begin with it."""
+    """Where a run's objects go: ``name`` is the name of its job; where it has several, their names begin with it."""
 
     namespace: str
     name: str
+
+    def beside(self, suffix: str) -> "Place":
+        """The place of another job of the same run."""
+        return Place(self.namespace, f"{self.name}-{suffix}")
 
 
 class ActKind(StrEnum):

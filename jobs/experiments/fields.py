@@ -15,7 +15,7 @@ BACKOFF_LIMIT = Parameter(
     0,
     20,
     help=Text(
-        "How many restarts in place, over all pods, fail the job.", "所有 Pod 的原地重启次数之和达到它时,作业失败。"
+        "How many restarts in place, over all pods, fail the job.", "所有 Pod 的原地重启次数之和达到它时，作业失败。"
     ),
 )
 CODE = Parameter(
@@ -27,7 +27,7 @@ CODE = Parameter(
     255,
     help=Text(
         "0 is success; from 128 on the operator restarts under ExitCode.",
-        "0 表示成功;在 ExitCode 策略下,operator 会重启退出码不小于 128 的副本。",
+        "0 表示成功；在 ExitCode 策略下，operator 会重启退出码不小于 128 的副本。",
     ),
 )
 FAILS_AFTER = Parameter(
@@ -36,6 +36,7 @@ FAILS_AFTER = Parameter(
 RUNS_FOR = Parameter(
     "runs_for", Text("The others run for (seconds)", "其余副本运行多少秒"), ParameterKind.SECONDS, 600, 1, 3600
 )
+DURATION = Text("Runs for (seconds)", "运行多少秒")
 POLICY = Parameter("policy", Text("Restart policy", "重启策略"), ParameterKind.CHOICE, "ExitCode", choices=POLICIES)
 
 IMAGE = Parameter(
@@ -45,26 +46,26 @@ IMAGE = Parameter(
     "busybox",
     help=Text(
         "Any image with a POSIX shell. On a cluster without access to the registry, name a mirror.",
-        "任何带有 POSIX shell 的镜像。集群若无法访问镜像仓库,请填写镜像站中的地址。",
+        "任何带有 POSIX shell 的镜像。集群若无法访问镜像仓库，请填写镜像站中的地址。",
     ),
 )
 CPU = Parameter(
     "cpu",
-    Text("CPU per replica (thousandths of a core)", "每个副本的 CPU(千分之一核)"),
+    Text("CPU per replica (thousandths of a core)", "每个副本的 CPU（千分之一核）"),
     ParameterKind.INTEGER,
     20,
     1,
     2000,
 )
 MEMORY = Parameter(
-    "memory", Text("Memory per replica (MiB)", "每个副本的内存(MiB)"), ParameterKind.INTEGER, 50, 8, 2048
+    "memory", Text("Memory per replica (MiB)", "每个副本的内存（MiB）"), ParameterKind.INTEGER, 50, 8, 2048
 )
 QUEUE = Parameter(
     "queue",
     Text("Queue", "队列"),
     ParameterKind.TEXT,
     "",
-    help=Text("The scheduler's queue; empty: the cluster's default.", "调度器的队列;留空则使用集群的默认队列。"),
+    help=Text("The scheduler's queue; empty: the cluster's default.", "调度器的队列；留空则使用集群的默认队列。"),
 )
 SCHEDULER = Parameter(
     "scheduler",
@@ -73,7 +74,7 @@ SCHEDULER = Parameter(
     "",
     help=Text(
         "schedulerName of the pods; empty: what the training operator chooses.",
-        "Pod 的 schedulerName;留空则由训练 operator 选择。",
+        "Pod 的 schedulerName；留空则由训练 operator 选择。",
     ),
 )
 PODS = (IMAGE, CPU, MEMORY, QUEUE, SCHEDULER)  # every experiment has these

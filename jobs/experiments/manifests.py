@@ -21,12 +21,26 @@ def container(name: str, command: Sequence[str], values: Values) -> Object:
     }
 
 
-def replica(kind: str, command: Sequence[str], replicas: int, policy: str, values: Values) -> Object:
-    """What a job asks for one replica type, with the main container that the kind's operator looks at."""
+def replica(
+    kind: str,
+    command: Sequence[str],
+    replicas: int,
+    policy: str,
+    values: Values,
+    *,
+    beside: Sequence[Object] = (),
+    before: Sequence[Object] = (),
+) -> Object:
+    """What a job asks for one replica type, with the main container that the kind's operator looks at.
+
+    ``beside``: further containers; ``before``: init containers.
+    """
     spec: Object = {
-        "containers": [container(BY_KIND[kind].container or "main", command, values)],
+        "containers": [container(BY_KIND[kind].container or "main", command, values), *beside],
         "terminationGracePeriodSeconds": GRACE_SECONDS,
     }
+    if before:
+        spec["initContainers"] = list(before)
     if values["scheduler"]:
         spec["schedulerName"] = values["scheduler"]
     return {"replicas": replicas, "restartPolicy": policy, "template": {"spec": spec}}

@@ -105,16 +105,16 @@ def refusal_field(experiment: Experiment, json_path: str) -> str | None:
 
 # --- reading
 
-UNKNOWN = Text("There is no such parameter; there are: {names}.", "没有这个参数;可用的参数有:{names}。")
+UNKNOWN = Text("There is no such parameter; there are: {names}.", "没有这个参数；可用的参数有：{names}。")
 NO_NUMBER = Text("Give a whole number from {low} to {high}.", "请填写 {low} 到 {high} 之间的整数。")
 NO_CODES = Text(
     "Give 1 to {limit} exit codes from 0 to 255, with commas between them.",
-    "请填写 1 到 {limit} 个 0 到 255 之间的退出码,用逗号分隔。",
+    "请填写 1 到 {limit} 个 0 到 255 之间的退出码，用逗号分隔。",
 )
-NO_CHOICE = Text("Choose one of: {choices}.", "请从以下选项中选择:{choices}。")
+NO_CHOICE = Text("Choose one of: {choices}.", "请从以下选项中选择：{choices}。")
 NO_FLAG = Text("Say on or off.", "请填写 on 或 off。")
 TOO_LONG = Text("At most {limit} characters.", "最多 {limit} 个字符。")
-ONE_LINE = Text("One line without control characters, please.", "只能是一行文字,不能含有控制字符。")
+ONE_LINE = Text("One line without control characters, please.", "只能是一行文字，不能含有控制字符。")
 EMPTY = Text("This may not be empty.", "此项不能为空。")
 FLAGS = {"on": True, "true": True, "yes": True, "1": True, "off": False, "false": False, "no": False, "0": False}
 
@@ -179,19 +179,19 @@ READERS: dict[ParameterKind, Callable[[Parameter, str], Any]] = {
 
 TOO_MANY_REPLICAS = Text(
     "This asks for {found} replicas; at most {limit} are allowed in one run.",
-    "共需 {found} 个副本;一次运行最多允许 {limit} 个。",
+    "共需 {found} 个副本；一次运行最多允许 {limit} 个。",
 )
 TOO_MUCH_CPU = Text(
     "This asks for {found} thousandths of a core; at most {limit} are allowed in one run.",
-    "共需 {found} 个千分之一核;一次运行最多允许 {limit} 个。",
+    "共需 {found} 个千分之一核；一次运行最多允许 {limit} 个。",
 )
 TOO_MUCH_MEMORY = Text(
     "This asks for {found} MiB of memory; at most {limit} are allowed in one run.",
-    "共需 {found} MiB 内存;一次运行最多允许 {limit} MiB。",
+    "共需 {found} MiB 内存；一次运行最多允许 {limit} MiB。",
 )
 TOO_LONG_RUN = Text(
     "This takes {found} seconds; at most {limit} are allowed for one run.",
-    "需要 {found} 秒;一次运行最多允许 {limit} 秒。",
+    "需要 {found} 秒；一次运行最多允许 {limit} 秒。",
 )
 
 

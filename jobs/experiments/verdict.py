@@ -29,8 +29,8 @@ class Verdict:
 NEVER_SEEN = Text("It was not seen within {seconds} s.", "{seconds} 秒内没有发生。")
 UNWATCHED = Text("It may have happened while nobody watched the cluster.", "可能发生在无人监视集群的时段内。")
 NOT_YET_READ = Text("Nothing has been heard of the cluster for some time.", "已有一段时间没有收到集群的任何消息。")
-DIFFERENCE = Text("Expected: {step} Seen: {seen}", "预期:{step} 实际:{seen}")
-REFUSED = Text("The step “{act}” was refused: {error}", "操作“{act}”被拒绝:{error}")
+DIFFERENCE = Text("Expected: {step} Seen: {seen}", "预期：{step} 实际：{seen}")
+REFUSED = Text("The step “{act}” was refused: {error}", "操作“{act}”被拒绝：{error}")
 PATIENCE = 120.0  # seconds that a step which is due may wait for streams that are silent
 
 

@@ -23,7 +23,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         {**values, "pods": pods, "more": more},
         step(
             "podgroup",
-            ("The PodGroup is admitted before the first pod is created.", "PodGroup 先被准入,之后才创建第一个 Pod。"),
+            ("The PodGroup is admitted before the first pod is created.", "PodGroup 先被准入，之后才创建第一个 Pod。"),
             checks_jobs.podgroup_first(),
             START,
         ),
@@ -41,7 +41,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             "recreated",
             (
                 "Its pod is deleted and created again under the same name, with another UID.",
-                "它的 Pod 被删除,并以同一名称、另一个 UID 重新创建。",
+                "它的 Pod 被删除，并以同一名称、另一个 UID 重新创建。",
             ),
             checks_pods.recreated(FAILING),
             end_by(after),
@@ -51,7 +51,10 @@ def steps(values: Values) -> tuple[Step, ...]:
         ),
         step(
             "kubectl",
-            ("kubectl's RESTARTS still says 0 after {more} restarts.", "重启 {more} 次后,kubectl 的 RESTARTS 仍为 0。"),
+            (
+                "kubectl's RESTARTS still says 0 after {more} restarts.",
+                "重启 {more} 次后，kubectl 的 RESTARTS 仍为 0。",
+            ),
             checks_pods.kubectl_shows(FAILING, 0, after_restarts=more),
             end_by(after, more),
         ),
@@ -59,7 +62,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             "backoff",
             (
                 "backoffLimit {backoff_limit} is passed without effect.",
-                "超过 backoffLimit {backoff_limit},却没有任何效果。",
+                "超过 backoffLimit {backoff_limit}，却没有任何效果。",
             ),
             checks_jobs.backoff_passed(FAILING, more - 1),
             end_by(after, more),
@@ -73,12 +76,12 @@ EXPERIMENT = Experiment(
     shows=Text(
         "Under restart policy ExitCode a worker restarts for ever, while kubectl's RESTARTS says 0 and backoffLimit "
         "does not count.",
-        "在 ExitCode 重启策略下,一个 worker 无休止地重启,而 kubectl 的 RESTARTS 始终为 0,backoffLimit 也不起作用。",
+        "在 ExitCode 重启策略下，一个 worker 无休止地重启，而 kubectl 的 RESTARTS 始终为 0，backoffLimit 也不起作用。",
     ),
     happens=Text(
         "Worker 0 exits {code} {fails_after} s after each start. The operator deletes its pod and creates it anew, "
         "over and over; the PS and the other workers run on.",
-        "worker 0 每次启动 {fails_after} 秒后以退出码 {code} 退出。operator 删除它的 Pod 再重新创建,如此反复;PS "
+        "worker 0 每次启动 {fails_after} 秒后以退出码 {code} 退出。operator 删除它的 Pod 再重新创建，如此反复；PS "
         "和其余 worker 照常运行。",
     ),
     explanation=Text(
@@ -90,13 +93,14 @@ EXPERIMENT = Experiment(
         "nothing ever ends this job.\n\n"
         "The condition Restarting lasts only until the operator looks at the job again, often less than a tenth of a "
         "second when other workers run. Whoever asks every few seconds never sees it.",
-        "使用 ExitCode 策略的副本,其 Pod 的 restartPolicy 为 Never:kubelet 不会重启任何容器。主容器以不小于 128 "
-        "的退出码退出时,"
-        "训练 operator 会删除该 Pod,再创建一个同名的 Pod。新 Pod 的 restartCount 从 0 开始,旧 Pod 已不复存在,kubectl "
+        "使用 ExitCode 策略的副本，其 Pod 的 restartPolicy 为 Never：kubelet 不会重启任何容器。主容器以不小于 128 "
+        "的退出码退出时，"
+        "训练 operator 会删除该 Pod，再创建一个同名的 Pod。新 Pod 的 restartCount 从 0 开始，旧 Pod "
+        "已不复存在，kubectl "
         "无从显示。\n\n"
-        "backoffLimit 也无济于事:operator 只累加正在运行的 Pod 的 restartCount,而它始终为 0。"
+        "backoffLimit 也无济于事：operator 只累加正在运行的 Pod 的 restartCount，而它始终为 0。"
         "因此没有什么会让这个作业停下来。\n\n"
-        "Restarting 状况只持续到 operator 下一次检查作业为止;有其他 worker 在运行时,往往不到十分之一秒。"
+        "Restarting 状况只持续到 operator 下一次检查作业为止；有其他 worker 在运行时，往往不到十分之一秒。"
         "每隔几秒查询一次的人永远看不到它。",
     ),
     kinds=("TFJob",),
