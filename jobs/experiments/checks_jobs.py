@@ -11,6 +11,7 @@ from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, JobSta
 from jobs.domain.totals import incomplete, replica_numbers
 from jobs.experiments.checks import differs, met, of_job, over, over_at, replica_of, say, unknown, waiting
 from jobs.experiments.experiment import Check, Observed, Outcome, Text
+from jobs.experiments.wording import ending_text
 
 TOGETHER = 0.5  # seconds by which two streams may be read in another order than they were written
 NOT_ADMITTED = ("", "Pending")
@@ -100,7 +101,7 @@ def backoff_passed(replica: str, limit: int, *, job: int = 0) -> Check:
         found = replica_of(state, replica)
         true = replica_numbers(state, found).true
         if state.state == "Failed":
-            return differs(over_at(state), _end_words(state), state.uid)
+            return differs(over_at(state), ending_text(state), state.uid)
         if true <= limit:
             return waiting()
         seen = say(
@@ -126,7 +127,7 @@ def job_ends(state: str, *codes: str, job: int = 0) -> Check:
         said = ended(found)
         right = found.state == state and (not codes or (said is not None and said.code in codes))
         uids = [one.uid for one in said.evidence] if said else [found.uid]
-        return (met if right else differs)(over_at(found), _end_words(found), *uids)
+        return (met if right else differs)(over_at(found), ending_text(found), *uids)
 
     return of_job(job, judge)
 
@@ -137,7 +138,7 @@ def job_runs(*, job: int = 0) -> Check:
     def judge(state: JobState, _observed: Observed) -> Outcome:
         span = _span(state, "Running")
         if span is None:
-            return differs(over_at(state), _end_words(state), state.uid) if over(state) else waiting()
+            return differs(over_at(state), ending_text(state), state.uid) if over(state) else waiting()
         return met(span.start, say("Running", "Running"), state.uid)
 
     return of_job(job, judge)
@@ -173,7 +174,7 @@ def suspended(*, job: int = 0) -> Check:
     def judge(state: JobState, _observed: Observed) -> Outcome:
         span = _span(state, "Suspended")
         if span is None:
-            return differs(over_at(state), _end_words(state), state.uid) if over(state) else waiting()
+            return differs(over_at(state), ending_text(state), state.uid) if over(state) else waiting()
         before = [pod for pod in state.pods.values() if span.start is None or pod.first_seen_at <= span.start]
         left = sum(not pod.gone for pod in before)
         seen = say("Suspended, {left} of its pods left", "Suspended，剩余 {left} 个 Pod", left=left)
@@ -192,7 +193,7 @@ def replicas_present(replica_type: str, count: int, *, job: int = 0) -> Check:
         seen = say("{count} pods of {type}", "{type} 有 {count} 个 Pod", count=len(present), type=replica_type)
         if len(present) != count:
             if over(state):
-                return differs(over_at(state), _end_words(state), state.uid)
+                return differs(over_at(state), ending_text(state), state.uid)
             return waiting(seen)
         at = max([pod.first_seen_at for pod in present], default=observed.launched_at)
         return met(at, seen, state.uid)
@@ -310,9 +311,3 @@ def another_job(first: int, second: int) -> Check:
 
 def _span(state: JobState, value: str) -> Span | None:
     return next((span for span in state.spans.get(STATE_LANE, ()) if span.value == value), None)
-
-
-def _end_words(state: JobState) -> Text:
-    said = ended(state)
-    words = said.sentence if said else state.state
-    return Text(words, words)

@@ -3,9 +3,8 @@
 ``replica`` is a replica's name within its job, ``worker-0``; ``job`` the position among the created objects.
 """
 
-from jobs.domain.causes import final_end
 from jobs.domain.intervals import in_place_waits
-from jobs.domain.state import End, Incarnation, JobState, Replica
+from jobs.domain.state import End, JobState, Replica
 from jobs.domain.totals import incomplete, replica_numbers
 from jobs.experiments.checks import (
     differs,
@@ -21,6 +20,7 @@ from jobs.experiments.checks import (
     waiting,
 )
 from jobs.experiments.experiment import Check, Observed, Outcome, Text
+from jobs.experiments.wording import cause_text
 
 EARLY, LATE = 1.5, 6.0  # seconds: the cluster writes whole ones, and a busy node starts a process late
 
@@ -152,7 +152,7 @@ def ends_by(replica: str, causes: tuple[str, ...], *, nth: int = 0, job: int = 0
         pod = pods[nth]
         if pod.cause_code is None:
             return waiting()
-        seen = Text(pod.cause or "", pod.cause or "")
+        seen = cause_text(pod)
         at = pod.ended_at if pod.ended_at is not None else pod.deleting_at
         if pod.cause_code in causes:
             return met(at, seen, pod.uid)
@@ -251,13 +251,7 @@ def completed(replica: str, *, nth: int = 0, job: int = 0) -> Check:
         if len(pods) <= nth or pods[nth].ended_at is None:
             return waiting()
         pod = pods[nth]
-        seen = _cause_words(pod)
+        seen = cause_text(pod)
         return (met if pod.completed else differs)(pod.ended_at, seen, pod.uid)
 
     return of_job(job, judge)
-
-
-def _cause_words(pod: Incarnation) -> Text:
-    end = final_end(pod)
-    words = pod.cause or (f"exit {end.exit_code}" if end else "")
-    return Text(words, words)

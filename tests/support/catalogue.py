@@ -55,7 +55,7 @@ def _of_template(path: Path) -> Iterator[Message]:
 
 
 def _of_the_domain() -> Iterator[Message]:
-    from jobs.web.jobpage.words import CAUSES, PIECES, SENTENCES
+    from jobs.words import CAUSES, PIECES, SENTENCES
 
     for text in (*CAUSES, *PIECES, *SENTENCES):
         yield Message(text, None, "jobs/domain")

@@ -9,7 +9,7 @@ from django.utils import translation
 
 from jobs.domain.said import Said, finding
 from jobs.models import Job
-from jobs.web.jobpage.words import cause_words, said_words
+from jobs.words import cause_words, said_words
 from tests.support import catalogue
 from tests.support.recorded import replay
 

@@ -20,7 +20,7 @@ from jobs.store.pages.changes import RestartSum
 from jobs.store.pages.jobs import shown_state
 from jobs.web.formats import duration
 from jobs.web.jobpage.story import kubectl_story, story
-from jobs.web.jobpage.words import cause_words, said_words
+from jobs.words import cause_words, said_words
 
 SHORT = 0.1  # seconds: a Restarting shorter than this no poll will ever see
 FIRST_TOLD = {

@@ -16,7 +16,7 @@ from jobs.domain.state import ReplicaKey
 from jobs.models import Job
 from jobs.store.pages.changes import RestartSum
 from jobs.web.formats import chip_text
-from jobs.web.jobpage.words import cause_words
+from jobs.words import cause_words
 
 CODES_NAMED = 3
 

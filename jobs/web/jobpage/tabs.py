@@ -18,7 +18,7 @@ from jobs.domain.totals import Numbers, proven_creations, replica_numbers
 from jobs.models import LogTail, Observation, Restart
 from jobs.store.pages.job import EventRow
 from jobs.web.formats import chip_text
-from jobs.web.jobpage.words import cause_words, piece
+from jobs.words import cause_words, piece
 
 RESTARTS_SHOWN = 200
 PODS_SHOWN = 500
