@@ -128,6 +128,7 @@ LOGGING = logs.config(_values["RESTARTSCOPE_LOG_LEVEL"])
 WATCH_QUEUE = "watch"
 ENSURE_WATCHERS_SECONDS = 10
 START_TASK_EXPIRES_SECONDS = 15
+CARRY_ON_SECONDS = 2
 
 CELERY_BROKER_URL = celery_url(REDIS_URL)
 CELERY_RESULT_BACKEND = CELERY_BROKER_URL
@@ -150,5 +151,10 @@ CELERY_BEAT_SCHEDULE = {
         "schedule": ENSURE_WATCHERS_SECONDS,
         # While no worker runs, beat must not pile them up.
         "options": {"expires": START_TASK_EXPIRES_SECONDS},
+    },
+    "carry_experiments_on": {
+        "task": "jobs.tasks.carry_experiments_on",
+        "schedule": CARRY_ON_SECONDS,
+        "options": {"expires": 2 * CARRY_ON_SECONDS},
     },
 }

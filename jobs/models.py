@@ -271,3 +271,7 @@ class Sequence(models.Model):
 
     def __str__(self) -> str:
         return str(self.value)
+
+
+# Django looks for an app's models here.
+from jobs.experiments.models import ExperimentAction, ExperimentObject, ExperimentRun  # noqa: E402, F401

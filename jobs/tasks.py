@@ -1,4 +1,4 @@
-"""Celery tasks: bounded watch sessions, and the safety net that starts them."""
+"""Celery tasks: bounded watch sessions, the safety net that starts them, and what carries experiments on."""
 
 import logging
 import threading
@@ -13,6 +13,7 @@ from django.db import Error
 from kombu.exceptions import OperationalError
 
 from jobs import models
+from jobs.experiments.runs import carry_all_on
 from jobs.ingest.connection import ConnectionSettingError
 from jobs.sessions import Busy, UnknownCluster, configured, run_session
 
@@ -118,3 +119,13 @@ def ensure_watchers() -> list[str]:
     watched = set(models.Lease.objects.filter(expires_at__gt=now).values_list("cluster__name", flat=True))
     missing = [source.name for source in settings.RESTARTSCOPE_CLUSTERS if source.name not in watched]
     return [name for name in missing if start_session(name)]
+
+
+@shared_task(name="jobs.tasks.carry_experiments_on")
+def carry_experiments_on() -> int:
+    """Look, act and judge for each experiment that is under way. Answers how many those were."""
+    try:
+        return carry_all_on()
+    except Error as error:
+        log.error("the database refused to carry experiments on: %s; tried again in a moment", error)
+        return 0

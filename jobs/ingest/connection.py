@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
@@ -165,6 +165,14 @@ class _SecurePool(HTTPSConnectionPool):
 # --- requests
 
 
+class _Request(NamedTuple):
+    method: str
+    path: str
+    query: Mapping[str, str]
+    body: Any = None
+    content_type: str = ""
+
+
 class Connection:
     """One cluster. Safe to use from many threads; each answer belongs to the thread that opened it."""
 
@@ -185,19 +193,35 @@ class Connection:
 
     def open(self, path: str, query: Mapping[str, str], *, timeout: float, stop: Stop) -> "HttpAnswer":
         """GET; see ``transport.Transport``. Credentials that a 401 answers to are read anew once a minute."""
-        answer = self._open(path, query, timeout, stop)
+        return self._answered(_Request("GET", path, query), timeout, stop)
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, str], body: Any, *, content_type: str, timeout: float
+    ) -> "HttpAnswer":
+        """A request with a JSON body. Raises ``TransportError``: then nobody knows whether it was carried out."""
+        return self._answered(_Request(method, path, query, body, content_type), timeout, Stop())
+
+    def _answered(self, request: "_Request", timeout: float, stop: Stop) -> "HttpAnswer":
+        answer = self._open(request, timeout, stop)
         if answer.status == 401 and self._reload():
             answer.close()
-            return self._open(path, query, timeout, stop)
+            return self._open(request, timeout, stop)
         return answer
 
-    def _open(self, path: str, query: Mapping[str, str], timeout: float, stop: Stop) -> "HttpAnswer":
+    def _open(self, request: "_Request", timeout: float, stop: Stop) -> "HttpAnswer":
         client = self._client
-        url = f"{client.configuration.host}{path}" + (f"?{urlencode(query)}" if query else "")
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        headers = self._headers(client)
+        if request.content_type:
+            headers["Content-Type"] = request.content_type
         call = _call.current = _Call(stop)
         try:
             answer = client.call_api(
-                "GET", url, header_params=self._headers(client), _request_timeout=(CONNECT_TIMEOUT, timeout)
+                request.method,
+                f"{client.configuration.host}{request.path}{query}",
+                header_params=headers,
+                body=request.body,
+                _request_timeout=(CONNECT_TIMEOUT, timeout),
             )
         except Unreachable:
             raise

@@ -76,7 +76,7 @@ class LiveCluster(SimServer):
 
     async def _up(self) -> None:
         self.options.faults.clear()
-        self.api = ApiServer(self.store, self.options)
+        self.api = ApiServer(self.store, self.options, acts=self.cluster)
         self._end_serving = asyncio.Event()
         listener = bind(self.port)
         assert self.port in (0, listener.getsockname()[1])
@@ -108,7 +108,9 @@ class LiveCluster(SimServer):
             return
         metadata = obj["metadata"]
         self.written[int(metadata["resourceVersion"])] = time.time()
-        labels = metadata["labels"]
+        labels = metadata.get("labels") or {}
+        if "training.kubeflow.org/job-name" not in labels:
+            return
         place = (labels["training.kubeflow.org/job-name"], labels["training.kubeflow.org/replica-type"])
         statuses = (obj.get("status") or {}).get("containerStatuses") or [{}]
         restarts = max(status.get("restartCount", 0) for status in statuses)

@@ -1,0 +1,238 @@
+"""What a run asks of a cluster's API server: the only place from which anything is written to a cluster.
+
+Each method raises ``Refused`` with the server's own words, or ``Away`` where there was no whole answer: then nobody
+knows whether the request was carried out, and whoever asked has to look.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Protocol
+from urllib.parse import quote
+
+from dashboard.env import ClusterSource
+from jobs.domain.kinds import JobKind, kind_of
+from jobs.experiments.experiment import Object
+from jobs.experiments.labels import RUN
+from jobs.ingest.connection import ConnectionSettingError, connect
+from jobs.ingest.transport import Answer, Stop, TransportError
+
+TIMEOUT = 10.0  # seconds until the head of an answer is here
+LIMIT = 16 << 20  # bytes of an answer
+JSON, MERGE = "application/json", "application/merge-patch+json"
+SHOWN = 2000  # characters of the server's words
+BUSY = (429, 502, 503, 504)  # nobody has looked at the request; a 500 tells what an admission webhook came to
+
+
+class Away(Exception):
+    """The cluster did not answer; the text is one sentence."""
+
+
+@dataclass(frozen=True)
+class Cause:
+    """One of the server's reasons. ``field``: a JSON path as it writes them, "" where it names none."""
+
+    field: str
+    message: str
+
+
+class Refused(Exception):
+    """The API server's Status. ``message`` is in its own words."""
+
+    def __init__(self, code: int, reason: str, message: str, causes: tuple[Cause, ...] = ()) -> None:
+        super().__init__(message)
+        self.code = code
+        self.reason = reason
+        self.message = message
+        self.causes = causes
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether the object that was meant is not there: none of its name, or one with another UID."""
+        return self.code == 404 or (self.code == 409 and self.reason == "Conflict" and "UID" in self.message)
+
+
+class Transport(Protocol):
+    """What is needed of ``jobs.ingest.connection.Connection``."""
+
+    def open(self, path: str, query: Mapping[str, str], *, timeout: float, stop: Stop) -> Answer: ...
+
+    def send(
+        self, method: str, path: str, query: Mapping[str, str], body: Any, *, content_type: str, timeout: float
+    ) -> Answer: ...
+
+
+@contextmanager
+def cluster_writer(source: ClusterSource) -> Iterator["Writer"]:
+    """A writer for a configured cluster. Raises ``Away`` where its configuration cannot be read."""
+    try:
+        connection = connect(source.source)
+    except ConnectionSettingError as error:
+        raise Away(str(error)) from error
+    try:
+        yield Writer(connection)
+    finally:
+        connection.close()
+
+
+class Writer:
+    def __init__(self, transport: Transport) -> None:
+        self._transport = transport
+
+    # --- jobs
+
+    def create(self, manifest: Object, namespace: str, *, dry_run: bool = False) -> Object:
+        """The object as the server has it. With ``dry_run`` it is only admitted."""
+        query = {"fieldManager": "restartscope"} | ({"dryRun": "All"} if dry_run else {})
+        return self._send("POST", _path(_kind(manifest), namespace), query, manifest)
+
+    def get(self, kind: JobKind, namespace: str, name: str) -> Object | None:
+        """The job of this name; None if there is none."""
+        try:
+            return self._read(_path(kind, namespace, name), {})
+        except Refused as refusal:
+            if refusal.code == 404:
+                return None
+            raise
+
+    def labelled(self, kind: JobKind, namespace: str, run: str) -> list[Object]:
+        """The jobs of a kind that carry a run's label."""
+        items = self._read(_path(kind, namespace), {"labelSelector": f"{RUN}={run}"}).get("items")
+        return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+    def patch(self, kind: JobKind, namespace: str, name: str, uid: str, change: Object) -> Object:
+        """A merge patch of the job with this UID, no other."""
+        body = {**change, "metadata": {**change.get("metadata", {}), "uid": uid}}
+        return self._send("PATCH", _path(kind, namespace, name), {}, body, MERGE)
+
+    def delete(self, kind: JobKind, namespace: str, name: str, uid: str) -> None:
+        """Deletes the job with this UID, no other; its pods follow."""
+        options = _delete_options(uid) | {"propagationPolicy": "Background"}
+        self._send("DELETE", _path(kind, namespace, name), {}, options)
+
+    # --- pods
+
+    def delete_pod(self, namespace: str, name: str, uid: str) -> None:
+        """As ``kubectl delete pod``, but only the pod with this UID."""
+        self._send("DELETE", _pod(namespace, name), {}, _delete_options(uid))
+
+    def evict(self, namespace: str, name: str, uid: str) -> None:
+        """As ``kubectl drain`` does to a pod, but only the pod with this UID."""
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": name, "namespace": namespace},
+            "deleteOptions": {"preconditions": {"uid": uid}},
+        }
+        self._send("POST", f"{_pod(namespace, name)}/eviction", {}, body)
+
+    # --- rights and places
+
+    def may(self, verb: str, group: str, resource: str, namespace: str = "", subresource: str = "") -> bool:
+        """Whether this account may do it there, in all namespaces if none is named."""
+        attributes = {
+            "verb": verb,
+            "group": group,
+            "resource": resource,
+            "namespace": namespace,
+            "subresource": subresource,
+        }
+        review = {
+            "apiVersion": "authorization.k8s.io/v1",
+            "kind": "SelfSubjectAccessReview",
+            "spec": {"resourceAttributes": {name: value for name, value in attributes.items() if value}},
+        }
+        answer = self._send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {}, review)
+        return (answer.get("status") or {}).get("allowed") is True
+
+    def namespaces(self) -> list[str] | None:
+        """The namespaces that are not going away; None if they may not be listed."""
+        try:
+            items = self._read("/api/v1/namespaces", {"limit": "500"}).get("items") or []
+        except Refused as refusal:
+            if refusal.code == 403:
+                return None
+            raise
+        going = [item for item in items if (item.get("status") or {}).get("phase") == "Terminating"]
+        return [str(item["metadata"]["name"]) for item in items if item not in going]
+
+    # --- simulated clusters
+
+    def is_simulated(self) -> bool:
+        """Whether this is the simulated cluster, which has a control API; a real API server knows no such path."""
+        try:
+            return "acts" in self._read("/sim/state", {})
+        except Refused:
+            return False
+
+    def simulate(self, act: str, **params: Any) -> None:
+        """Has a simulated cluster do something that no API server offers."""
+        self._send("POST", "/sim/act", {}, {"act": act, **params})
+
+    # --- requests
+
+    def _read(self, path: str, query: Mapping[str, str]) -> Object:
+        try:
+            with self._transport.open(path, query, timeout=TIMEOUT, stop=Stop()) as answer:
+                return _decoded(answer.status, answer.read(LIMIT))
+        except TransportError as error:
+            raise Away(error.sentence) from error
+
+    def _send(self, method: str, path: str, query: Mapping[str, str], body: Object, content_type: str = JSON) -> Object:
+        try:
+            with self._transport.send(method, path, query, body, content_type=content_type, timeout=TIMEOUT) as answer:
+                return _decoded(answer.status, answer.read(LIMIT))
+        except TransportError as error:
+            raise Away(error.sentence) from error
+
+
+def _kind(manifest: Object) -> JobKind:
+    kind = kind_of(manifest.get("apiVersion"), manifest.get("kind"))
+    if kind is None:
+        raise ValueError(f"no kind of job: {manifest.get('kind')}")
+    return kind
+
+
+def _path(kind: JobKind, namespace: str, name: str = "") -> str:
+    path = f"/apis/{kind.group}/{kind.version}/namespaces/{quote(namespace, safe='')}/{kind.plural}"
+    return f"{path}/{quote(name, safe='')}" if name else path
+
+
+def _pod(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{quote(namespace, safe='')}/pods/{quote(name, safe='')}"
+
+
+def _delete_options(uid: str) -> Object:
+    return {"apiVersion": "v1", "kind": "DeleteOptions", "preconditions": {"uid": uid}}
+
+
+def _decoded(status: int, body: bytes) -> Object:
+    """The object of an answer. Raises ``Refused`` for what is no success, ``Away`` for what is no JSON object."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError):
+        found = None
+    if status in BUSY:
+        raise Away(f"The API server answered {status}: {_words(found) or 'no reason given'}")
+    if status >= 400:
+        raise _refusal(status, found)
+    if not isinstance(found, dict):
+        raise Away("The API server's answer is no JSON object.")
+    return found
+
+
+def _words(found: Any) -> str:
+    return str(found.get("message") or found.get("error") or "")[:SHOWN] if isinstance(found, dict) else ""
+
+
+def _refusal(status: int, found: Any) -> Refused:
+    details = found.get("details") if isinstance(found, dict) else None
+    given = details.get("causes") if isinstance(details, dict) else None
+    causes = tuple(
+        Cause(str(cause.get("field") or "").replace("<nil>", ""), str(cause.get("message") or "")[:SHOWN])
+        for cause in (given if isinstance(given, list) else [])
+        if isinstance(cause, dict)
+    )
+    reason = str(found.get("reason") or "") if isinstance(found, dict) else ""
+    return Refused(status, reason, _words(found) or f"the API server answered {status}", causes)

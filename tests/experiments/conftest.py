@@ -1,0 +1,53 @@
+"""A simulated cluster for launches, and a catalogue with small experiments of the tests' own."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from jobs.experiments import clusters
+from jobs.experiments.experiment import Act, Experiment
+from jobs.experiments.models import ExperimentRun
+from jobs.experiments.writes import Writer, cluster_writer
+from tests.experiments.small import small
+from tests.watch.live import LiveCluster
+
+NAMESPACE = "default"
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, settings: Any) -> Iterator[LiveCluster]:
+    """A simulated cluster, configured as ``lab``, to which may be written."""
+    live = LiveCluster(tmp_path, speed=10)
+    live.start()
+    settings.RESTARTSCOPE_CLUSTERS = (live.source("lab"),)
+    settings.RESTARTSCOPE_READ_ONLY = False
+    clusters.forget()
+    yield live
+    live.stop()
+    clusters.forget()
+
+
+@pytest.fixture
+def writer(cluster: LiveCluster) -> Iterator[Writer]:
+    with cluster_writer(cluster.source("lab")) as writer:
+        yield writer
+
+
+@pytest.fixture
+def catalogue(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Experiment]:
+    """Puts a small experiment into the catalogue of whatever carries runs on."""
+    found: dict[str, Experiment] = {}
+    monkeypatch.setattr("jobs.experiments.runs.experiments", lambda: found)
+
+    def add(name: str = "small", acts: tuple[Act, ...] = (), **options: Any) -> Experiment:
+        found[name] = small(name, acts, **options)
+        return found[name]
+
+    return add
+
+
+def expire_claims() -> None:
+    """As if the worker that claimed a run had died long ago."""
+    ExperimentRun.objects.update(claimed_until=0)
