@@ -309,5 +309,86 @@ def another_job(first: int, second: int) -> Check:
     return of_job(second, judge)
 
 
+def job_created(*, job: int = 0) -> Check:
+    """The operator has looked at the job: it says Created."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        span = _span(state, "Created")
+        return waiting() if span is None else met(span.start, say("Created", "Created"), state.uid)
+
+    return of_job(job, judge)
+
+
+def job_survives(replica: str, *, job: int = 0) -> Check:
+    """When the replica's second pod has come to run, the job is not over."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        if over(state):
+            return differs(over_at(state), ending_text(state), state.uid)
+        pods = replica_of(state, replica).incarnations
+        if len(pods) < 2 or pods[1].running_at is None:
+            return waiting()
+        return met(pods[1].running_at, Text(state.state, state.state), state.uid)
+
+    return of_job(job, judge)
+
+
+def deleted(*, job: int = 0) -> Check:
+    """The job was deleted before it was over."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        gone = state.deleted_at or (state.vanished[1] if state.vanished else None)
+        if gone is None:
+            return waiting()
+        return (differs if over(state) else met)(gone, ending_text(state), state.uid)
+
+    return of_job(job, judge)
+
+
+def own_count(replica: str, count: int, *, job: int = 0, settled_by: int | None = None) -> Check:
+    """The replica has exactly so many true restarts. ``settled_by``: once another job's replica has as many, too."""
+
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        numbers = replica_numbers(state, replica_of(state, replica))
+        seen = say("{true} true restarts", "真实重启 {true} 次", true=numbers.true)
+        if numbers.true > count:
+            return differs(state.last_observed_at, seen, state.uid)
+        later = observed.jobs[settled_by] if settled_by is not None and settled_by < len(observed.jobs) else None
+        if settled_by is not None and (
+            later is None or replica_numbers(later, replica_of(later, replica)).true < count
+        ):
+            return waiting()
+        if numbers.true < count:
+            return waiting(seen)
+        if numbers.at_least:
+            return unknown(seen)
+        pods = replica_of(state, replica).incarnations
+        return met(pods[-1].first_seen_at, seen, state.uid, pods[-1].uid)
+
+    return of_job(job, judge)
+
+
+def kubectl_shows_nothing(replicas: int, *, job: int = 0) -> Check:
+    """So many replicas have restarted, and kubectl's RESTARTS is 0 for every pod there is."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        numbers = [replica_numbers(state, replica) for replica in state.replicas.values()]
+        restarted, kubectl = sum(one.true > 0 for one in numbers), sum(one.kubectl for one in numbers)
+        if kubectl:
+            return differs(
+                state.last_observed_at, say("RESTARTS {count}", "RESTARTS 为 {count}", count=kubectl), state.uid
+            )
+        if restarted < replicas:
+            return waiting()
+        true = sum(one.true for one in numbers)
+        return met(
+            state.last_observed_at,
+            say("{true} restarts, RESTARTS 0", "重启 {true} 次，RESTARTS 为 0", true=true),
+            state.uid,
+        )
+
+    return of_job(job, judge)
+
+
 def _span(state: JobState, value: str) -> Span | None:
     return next((span for span in state.spans.get(STATE_LANE, ()) if span.value == value), None)

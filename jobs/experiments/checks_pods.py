@@ -255,3 +255,53 @@ def completed(replica: str, *, nth: int = 0, job: int = 0) -> Check:
         return (met if pod.completed else differs)(pod.ended_at, seen, pod.uid)
 
     return of_job(job, judge)
+
+
+def leaves(replica: str, *, job: int = 0) -> Check:
+    """The replica's first pod is deleted and gone."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        pods = pods_of(state, replica)
+        if not pods or not pods[0].gone:
+            return waiting()
+        pod = pods[0]
+        return met(pod.deleted_at, cause_text(pod), pod.uid)
+
+    return of_job(job, judge)
+
+
+def never_ran(replica: str, *, pods: int, job: int = 0) -> Check:
+    """So many pods of the replica have ended, and in none did the main container run."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        ended = [pod for pod in pods_of(state, replica) if pod.followed or pod.gone]
+        ran = next((pod for pod in pods_of(state, replica) if pod.running_at is not None), None)
+        if ran is not None:
+            seen = say("{name} ran, UID {uid}…", "{name} 运行过，UID {uid}…", name=ran.name, uid=short(ran.uid))
+            return differs(ran.running_at, seen, ran.uid)
+        if len(ended) < pods:
+            return waiting()
+        seen = say("{count} pods, none of them ran", "{count} 个 Pod，均未运行", count=len(ended))
+        return met(ended[pods - 1].ended_at, seen, *[pod.uid for pod in ended])
+
+    return of_job(job, judge)
+
+
+def kubectl_counts_others(replica: str, *, job: int = 0) -> Check:
+    """kubectl's RESTARTS is above the restarts of the main container: it adds up all containers."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        found = replica_of(state, replica)
+        numbers = replica_numbers(state, found)
+        if numbers.kubectl <= numbers.true:
+            return waiting()
+        pod = found.incarnations[-1]
+        seen = say(
+            "RESTARTS {kubectl}, {true} of the main container",
+            "RESTARTS 为 {kubectl}，主容器为 {true}",
+            kubectl=numbers.kubectl,
+            true=numbers.true,
+        )
+        return met(pod.last_seen_at, seen, pod.uid)
+
+    return of_job(job, judge)

@@ -39,6 +39,22 @@ RUNS_FOR = Parameter(
 DURATION = Text("Runs for (seconds)", "运行多少秒")
 POLICY = Parameter("policy", Text("Restart policy", "重启策略"), ParameterKind.CHOICE, "ExitCode", choices=POLICIES)
 
+RESTARTS = Parameter(
+    "restarts",
+    Text("Restarts to wait for", "等待多少次重启"),
+    ParameterKind.INTEGER,
+    3,
+    1,
+    10,
+)
+ACTS_AFTER = Parameter("acts_after", Text("Act after (seconds)", "多少秒后执行操作"), ParameterKind.SECONDS, 4, 1, 20)
+PAUSE = Parameter("pause", Text("Pause (seconds)", "暂停多少秒"), ParameterKind.SECONDS, 10, 1, 300)
+FEWER = Parameter("fewer", Text("Scaled down to", "缩容到"), ParameterKind.INTEGER, 1, 1, 19)
+WAITS = Parameter("waits", Text("Watch for (seconds)", "观察多少秒"), ParameterKind.SECONDS, 20, 5, 300)
+COMPLETES_AFTER = Parameter(
+    "completes_after", Text("Completes after (seconds)", "多少秒后完成"), ParameterKind.SECONDS, 8, 1, 15
+)
+
 IMAGE = Parameter(
     "image",
     Text("Image", "镜像"),

@@ -1,0 +1,84 @@
+"""A worker of a TFJob is evicted, as a drained node does: the whole job fails."""
+
+from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments.checklist import SETTLE, START, checklist, step
+from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
+from jobs.experiments.scripts import shell, sleeping
+
+EVICTED = "worker-1"
+
+
+def objects(values: Values, place: Place) -> list[Object]:
+    worker = manifests.replica(
+        "TFJob", shell(sleeping(values["runs_for"])), values["workers"], values["policy"], values
+    )
+    return [manifests.training_job("TFJob", place, {"Worker": worker}, values)]
+
+
+def steps(values: Values) -> tuple[Step, ...]:
+    by = START + values["acts_after"] + SETTLE
+    return checklist(
+        values,
+        step("runs", ("Worker 1 runs.", "worker 1 正在运行。"), checks_pods.runs_again(EVICTED, nth=0), START),
+        step(
+            "evicted",
+            ("Worker 1 ends because it was evicted.", "worker 1 因被驱逐而结束。"),
+            checks_pods.ends_by(EVICTED, ("evicted-api",)),
+            by,
+        ),
+        step(
+            "failed",
+            (
+                "The job is Failed, whatever the policy says: here it is {policy}.",
+                "作业 Failed，无论策略如何规定；此处为 {policy}。",
+            ),
+            checks_jobs.job_ends("Failed", "pod-deleted"),
+            by,
+        ),
+        step("no-restart", ("Nothing has restarted.", "没有任何重启。"), checks_jobs.restarts_at_end(0), by),
+    )
+
+
+def acts(values: Values) -> tuple[Act, ...]:
+    text = Text("Evict worker 1", "驱逐 worker 1")
+    return (Act("evict", text, ActKind.EVICT_POD, "runs", values["acts_after"], pod=EVICTED),)
+
+
+EXPERIMENT = Experiment(
+    name="eviction",
+    title=Text("Eviction of a TFJob's worker", "驱逐 TFJob 的 worker"),
+    shows=Text(
+        "Draining a node fails a TFJob: no restart policy saves it.",
+        "腾空节点会使 TFJob 失败：任何重启策略都救不了它。",
+    ),
+    happens=Text(
+        "{acts_after} s after worker 1 has come to run it is evicted through the API, as `kubectl drain` does. The "
+        "job fails.",
+        "worker 1 运行 {acts_after} 秒后，通过 API 将它驱逐，与 `kubectl drain` 相同。作业随之失败。",
+    ),
+    explanation=Text(
+        "An eviction deletes the pod. While its container is being ended, the pod is Running with a "
+        "deletionTimestamp, and the operator takes such a pod for a failed one at once, before there is an exit code. "
+        "A TFJob then fails under every policy; a PyTorchJob would create the pod anew.\n\n"
+        "Should the operator look at the job only when the pod is in phase Failed already, the usual policy applies: "
+        "a race. The scripts here end in well under a second, and the operator usually wins it.",
+        "驱逐会删除 Pod。在容器结束之前，Pod 处于 Running 并带有 deletionTimestamp；operator 立即把这样的 Pod "
+        "视为失败，此时还没有退出码。"
+        "于是 TFJob 在任何策略下都会失败；而 PyTorchJob 会重新创建这个 Pod。\n\n"
+        "如果 operator 检查作业时 Pod 已经处于 Failed 阶段，则按通常的策略处理：这是一场竞争。"
+        "这里的脚本不到一秒就会结束，通常是 operator 先看到删除。",
+    ),
+    kinds=("TFJob",),
+    parameters=(
+        fields.POLICY,
+        fields.ACTS_AFTER,
+        fields.changed(fields.WORKERS, default=2, minimum=2),
+        fields.RUNS_FOR,
+        *fields.PODS,
+    ),
+    objects=objects,
+    steps=steps,
+    acts=acts,
+    seconds=lambda values: 20 + values["acts_after"],
+    recordings=("evict-exitcode", "evict-onfailure"),
+)
