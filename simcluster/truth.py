@@ -191,8 +191,16 @@ def _note_containers(pod: _Pod, status: Obj) -> None:
                 "exit_code": ended.get("exitCode"),
                 "reason": ended.get("reason"),
             }
-    if containers:
-        pod.shown_restarts = sum(item.get("restartCount") or 0 for item in containers)
+    shown = _initialising(status) or containers
+    if shown:
+        pod.shown_restarts = sum(item.get("restartCount") or 0 for item in shown)
+
+
+def _initialising(status: Obj) -> list[Obj]:
+    """The init containers, while one of them has not ended well yet: kubectl then shows their restarts."""
+    containers = status.get("initContainerStatuses") or []
+    done = [((item.get("state") or {}).get("terminated") or {}).get("exitCode") == 0 for item in containers]
+    return [] if all(done) else containers
 
 
 def _who(actor: Actor) -> str:
@@ -253,5 +261,8 @@ def _is_explained(job: _Job, key: tuple[str, int], old: _Pod, new: _Pod) -> bool
     """Whether a pod's successor is no restart: the job was suspended in between, or scaled down below this index."""
     if any(old.created_at < at <= new.created_at for at in job.suspended_at):
         return True
-    between = [wanted for at, wanted in job.scaled if old.created_at < at <= new.created_at]
-    return any(key[0] in wanted and key[1] >= wanted[key[0]] for wanted in between)
+    kind, index = key
+    return any(
+        old.created_at < at <= new.created_at and wanted.get(kind, index + 1) <= index < before.get(kind, 0)
+        for (_, before), (at, wanted) in itertools.pairwise(job.scaled)
+    )

@@ -105,7 +105,8 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float
     for spec in facts.replicas:
         had = before.get(spec.type)
         if had is not None and spec.replicas is not None and spec.replicas < had:
-            add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas, since=occurred_at(job.facts)))
+            since = occurred_at(job.facts)
+            add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas, since=since, to_index=had))
     changes = spec_changes(facts) - spec_changes(job.facts)
     if unwatched_since is not None and changes > 1:
         add_break(job, Break(at, "unwatched", since=unwatched_since, times=changes // 2))

@@ -122,15 +122,26 @@ def _explained(job: JobState, replica: Replica, position: int) -> str | None:
 
 
 def _straddles(pause: Break, replica: Replica, position: int) -> bool:
-    """Whether it lies between the two creations. Equal whole seconds fit two pairs: the later one takes it."""
+    """Whether it lies between the two creations, which are told in whole seconds."""
     pods = replica.incarnations
-    old, new = _age(pods[position])[0], _age(pods[position + 1])[0]
+    older, newer = pods[position], pods[position + 1]
     if pause.since is not None:
         first = max(1, bisect_left(pods, pause.since, key=created))
-        return old <= pause.at and first <= position + 1 < first + pause.times
-    if not old <= pause.at <= new:
+        return created(older) <= pause.at and first <= position + 1 < first + pause.times
+    if created(older) < pause.at < created(newer):
+        return True
+    if pause.at == created(older):
+        return _went_with(pause, older) is not False
+    if pause.at != created(newer):
         return False
-    return pause.at < new or position + 2 >= len(pods)
+    went = _went_with(pause, newer)
+    return position + 2 >= len(pods) if went is None else not went
+
+
+def _went_with(pause: Break, pod: Incarnation) -> bool | None:
+    """Whether a pod that was created in the second of a suspension was there before it, and so was told to go: the
+    suspension is written after that. None where it is not known when the pod was told to go."""
+    return None if pod.deletion_at is None else pod.deletion_at <= pause.at
 
 
 def recount_break(job: JobState, pause: Break) -> None:

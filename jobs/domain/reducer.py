@@ -87,6 +87,7 @@ def _reduce_pod(job: JobState, observation: Observation) -> None:
     replica = job.replicas[pod.type, pod.index, pod.job_index]
     before = (pod.restarts, pod.init_restarts, pod.sidecar_restarts)
     running_before, there = pod.running_at, not new and not pod.gone
+    deletion_before = pod.deletion_at
     for restart in fold_pod(pod, observation):
         job.changes.in_place[pod.uid, restart.number] = (pod, restart)
     job.pods_left += (not pod.gone) - there
@@ -95,7 +96,7 @@ def _reduce_pod(job: JobState, observation: Observation) -> None:
     taken_along = note_end(job, pod)
     if taken_along is not None:
         _touch(job, job.replicas[taken_along.type, taken_along.index, taken_along.job_index], taken_along)
-    if new:
+    if new or (job.breaks and pod.deletion_at != deletion_before):
         recount(job, replica, neighbours(replica, pod))
     if job.breaks:
         recount_scaled(job, replica)

@@ -7,6 +7,7 @@ whatever order the streams are read.
 """
 
 from bisect import bisect_left
+from math import floor
 
 from jobs.domain.creations import created
 from jobs.domain.facts import JobFacts
@@ -17,9 +18,12 @@ LOOKED_BACK = 100  # recreations that are looked at for one that was read before
 
 
 def applies(pause: Break, replica: Replica) -> bool:
-    """Whether a break concerns a replica: a scale-down those beyond the new number, any other break all."""
+    """Whether a break concerns a replica: a scale-down those between the numbers, any other break all."""
     kind, index, _ = replica.key
-    return pause.type is None or (pause.type == kind.lower() and index >= pause.from_index)
+    if pause.type is None:
+        return True
+    was_there = pause.to_index is None or index < pause.to_index
+    return pause.type == kind.lower() and pause.from_index <= index and was_there
 
 
 def rescale(job: JobState, replica: Replica) -> list[int]:
@@ -42,8 +46,8 @@ def _explained(facts: JobFacts | None, replica: Replica, pauses: list[Break]) ->
     found: set[int] = set()
     read_late: list[Break] = []
     for pause in pauses:
-        position = _around(pods, pause.at)
-        if position is not None and position not in found and _taken_away(pods[position]):
+        position = _under_way(pods, pause.at, found)
+        if position is not None:
             found.add(position)
         else:
             read_late.append(pause)
@@ -56,6 +60,16 @@ def _explained(facts: JobFacts | None, replica: Replica, pauses: list[Break]) ->
             found.add(position)
         undone = True  # whatever was scaled down before a later scale-down had been undone
     return found
+
+
+def _under_way(pods: list[Incarnation], at: float, found: set[int]) -> int | None:
+    """The recreation at that time, of a pod that was taken away. Pods tell their creation in whole seconds: one created
+    within the scale-down's second may have come after it."""
+    for moment in (at, floor(at)):
+        position = _around(pods, moment)
+        if position is not None and position not in found and _taken_away(pods[position]):
+            return position
+    return None
 
 
 def _around(pods: list[Incarnation], at: float) -> int | None:

@@ -160,6 +160,7 @@ class Break:
     from_index: int = 0
     since: float | None = None
     times: int = 1  # recreations of one replica that it may explain
+    to_index: int | None = None  # of a scale-down: the number before it; there were no replicas from there on
 
 
 @dataclass(slots=True)
