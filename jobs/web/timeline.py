@@ -10,16 +10,18 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
+from django.utils.translation import get_language
+
 from jobs import models
 from jobs.domain.intervals import unobserved
-from jobs.domain.state import JobState, Replica, ReplicaKey, Span
-from jobs.domain.totals import incomplete, proven_creations, replica_numbers
+from jobs.domain.state import JobState, ReplicaKey, Span
 from jobs.models import Job, Restart
 from jobs.store.pages import timeline as store
-from jobs.store.pages.changes import JobChanges, proven
+from jobs.store.pages.changes import JobChanges, RestartSum, proven
 from jobs.store.pages.jobs import shown_state
 from jobs.store.pages.timeline import Bar, RestartTime
 from jobs.web.detail import GAP, Heap, begin, thinned, thinned_marks
+from jobs.web.jobpage.story import kubectl_story, story
 
 Json = dict[str, Any]
 
@@ -57,13 +59,13 @@ def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
     job = store.job_alone(row.id)
     sizes = store.replica_keys(row.id)
     times = store.restart_times(row.id)
-    trues = _trues(times, proven(row.id, job))
+    creations = proven(row.id, job)
+    trues = true_restarts(((key, inside, 1) for key, inside, *_ in times), creations)
     keys = sorted({**sizes, **dict.fromkeys(trues)}, key=_order)
     whole = sum(sizes.values()) <= WHOLE and max(sizes.values(), default=0) <= WHOLE_ROW
     shown = keys if wanted.order == "index" else sorted(keys, key=lambda key: -trues.get(key, 0))
-    at_least = incomplete(job)
     start, end = start_of(job), end_of(row, job, now)
-    return {
+    found: Json = {
         "uid": row.uid,
         "seq": seq,
         "now": now,
@@ -72,15 +74,28 @@ def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
         "job": header(row, job),
         "spans": _spans(job, wanted.pixel),
         "unobserved": [{"start": a, "end": b} for a, b in unobserved(job)],
-        "replicas": [_replica(key, trues.get(key, 0), at_least=at_least) for key in keys],
+        "replicas": [_replica(key, trues.get(key, 0)) for key in keys],
         "whole": whole,
         "heat": heat(times, keys, start, end if end is not None else now),
         "bands": [] if whole else bands(times, row.finished_at or row.deleted_at),
-        **rows(row, job, None if whole else shown[:FIRST_ROWS], 0.0 if whole else wanted.pixel),
+        **rows(row, None if whole else shown[:FIRST_ROWS], 0.0 if whole else wanted.pixel),
     }
+    if not whole:
+        found["story"] = {get_language(): words(row, _sums(times), creations)}
+    return found
 
 
-def rows(row: Job, job: JobState, keys: Collection[ReplicaKey] | None, pixel: float) -> Json:
+def words(row: Job, sums: Iterable[RestartSum], creations: Mapping[ReplicaKey, int]) -> str:
+    """The sentence beside the numbers, in the current language."""
+    return f"{story(row, sums, creations)} {kubectl_story(row)}".strip()
+
+
+def _sums(times: Iterable[RestartTime]) -> list[RestartSum]:
+    counted = Counter((key, inside, end) for key, inside, _at, _until, end in times)
+    return [RestartSum(key, inside, *end, number) for (key, inside, end), number in counted.items()]
+
+
+def rows(row: Job, keys: Collection[ReplicaKey] | None, pixel: float) -> Json:
     """The bars of some replicas, or of all (None). ``pixel`` > 0: what is narrower than so many seconds is in heaps."""
     found = store.bars(row.id, keys)
     marks = store.restarts_of(row.id, None if keys is None else [bar.uid for one in found.values() for bar in one])
@@ -105,18 +120,20 @@ def rows(row: Job, job: JobState, keys: Collection[ReplicaKey] | None, pixel: fl
 
 
 def some_rows(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
-    """The rows that the browser asks for by their keys. Raises ``Job.DoesNotExist``."""
-    job = store.job_alone(row.id)
-    return {"seq": seq, "now": now, **rows(row, job, wanted.rows or (), wanted.pixel)}
+    """The rows that the browser asks for by their keys."""
+    return {"seq": seq, "now": now, **rows(row, wanted.rows or (), wanted.pixel)}
 
 
-def _trues(times: Iterable[RestartTime], creations: Mapping[ReplicaKey, int]) -> dict[ReplicaKey, int]:
-    """True restarts by replica; where something was missed, what Events prove raises them (jobs.domain.totals)."""
+def true_restarts(
+    counted: Iterable[tuple[ReplicaKey, bool, int]], creations: Mapping[ReplicaKey, int]
+) -> dict[ReplicaKey, int]:
+    """True restarts by replica. ``counted``: a replica, whether in place, how often; ``creations``: what Events prove
+    where something was missed (jobs.domain.totals)."""
     recreations: dict[ReplicaKey, int] = {}
     in_place: dict[ReplicaKey, int] = {}
-    for key, inside, _at, _until in times:
-        counted = in_place if inside else recreations
-        counted[key] = counted.get(key, 0) + 1
+    for key, inside, times in counted:
+        sums = in_place if inside else recreations
+        sums[key] = sums.get(key, 0) + times
     for key, number in creations.items():
         recreations[key] = max(recreations.get(key, 0), number - 1)
     return {key: recreations.get(key, 0) + in_place.get(key, 0) for key in {**recreations, **in_place}}
@@ -138,7 +155,7 @@ def heat(times: Iterable[RestartTime], keys: Iterable[ReplicaKey], start: float 
         places |= {key: (kind, n * parts[kind][0] // len(those)) for n, key in enumerate(those)}
     counted = Counter(
         (places[key], int((at - start) / step))
-        for key, _inside, at, _until in times
+        for key, _inside, at, _until, _end in times
         if at is not None and key in places
     )
     cells: dict[str, list[list[int]]] = {kind: [] for kind in parts}
@@ -153,7 +170,7 @@ def bands(times: Iterable[RestartTime], over: float | None) -> list[Json]:
     found: list[Json] = []
     last = float("-inf")
     for at, until in sorted(
-        (at, over if until is None else until) for _key, _inside, at, until in times if at is not None
+        (at, over if until is None else until) for _key, _inside, at, until, _end in times if at is not None
     ):
         if at <= last:
             found[-1]["end"] = None if until is None or found[-1]["end"] is None else max(found[-1]["end"], until)
@@ -187,11 +204,8 @@ def _piled(lane: Iterable[Span], pixel: float) -> list[Json]:
     return found
 
 
-def delta(changes: JobChanges, job: JobState, replicas: Iterable[Replica], now: float) -> Json:
-    """What changed of a job, in the same shape. ``replicas``: the touched ones, whole, for their numbers."""
-    proven = proven_creations(job)
-    at_least = incomplete(job)
-    numbers = {one.key: replica_numbers(job, one, proven.get(one.key, 0)) for one in replicas}
+def delta(changes: JobChanges, job: JobState, trues: Mapping[ReplicaKey, int], now: float) -> Json:
+    """What changed of a job, in the same shape. ``trues``: true restarts of the replicas that are told of."""
     result: Json = {
         "seq": changes.job.seq,
         "end": end_of(changes.job, job, now),
@@ -199,7 +213,7 @@ def delta(changes: JobChanges, job: JobState, replicas: Iterable[Replica], now: 
         "pods": [_pod(store.bar_from(row.record, row.seq)) for row in changes.incarnations],
         "spans": [_span(span) for span in changes.spans],
         "restarts": [_restart(restart) for restart in changes.restarts],
-        "replicas": [_replica(key, found.true, at_least=at_least) for key, found in numbers.items()],
+        "replicas": [_replica(key, trues[key]) for key in sorted(trues, key=_order)],
     }
     if job.unobserved:
         result["unobserved"] = [{"start": start, "end": end} for start, end in unobserved(job)]
@@ -207,7 +221,7 @@ def delta(changes: JobChanges, job: JobState, replicas: Iterable[Replica], now: 
 
 
 def touched(changes: JobChanges) -> set[ReplicaKey]:
-    """The replicas whose numbers may have changed."""
+    """The replicas whose rows changed."""
     rows: list[models.Incarnation | Restart] = [*changes.incarnations, *changes.restarts]
     return {(row.replica_type, row.replica_index, row.job_index) for row in rows}
 
@@ -277,16 +291,8 @@ def _is_number(text: str) -> bool:
     return text.isascii() and text.isdigit() and len(text) < 10
 
 
-def _replica(key: ReplicaKey, true: int, *, at_least: bool) -> Json:
-    kind, index, job_index = key
-    return {
-        "key": replica_key(key),
-        "type": kind,
-        "index": index,
-        "job_index": job_index,
-        "true": true,
-        "at_least": at_least,
-    }
+def _replica(key: ReplicaKey, true: int) -> Json:
+    return {"key": replica_key(key), "true": true}
 
 
 def _heap(key: ReplicaKey, heap: Heap) -> Json:

@@ -126,6 +126,7 @@ async function load() {
     : t("The timeline could not be loaded. The tables below hold the same.");
   if (!payload) return;
   setNow(payload.now);
+  numbers(payload.job, payload.story?.[document.documentElement.lang]);
   timeline.update(payload);
   root.dataset.ready = "yes";
   buttons();

@@ -1,7 +1,8 @@
 import assert from "node:assert/strict";
 import test from "node:test";
 
-import { emptyModel, evict, horizon, lane, merge, missing, podsByReplica, restartsByPod, splitKey } from "../../static/js/timeline/model.js";
+import { splitKey } from "../../static/js/timeline/keys.js";
+import { emptyModel, evict, horizon, lane, merge, missing, podsByReplica, restartsByPod } from "../../static/js/timeline/model.js";
 
 const pod = (uid, created, more = {}) => ({ uid, replica: "worker/0/0", created, running: null, ended: null, ...more });
 

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from jobs.models import Job, Restart
-from jobs.store.pages.changes import JobChanges, replicas_of
-from jobs.store.pages.timeline import Bar, BarEnd
+from jobs.store.pages.changes import JobChanges, restart_sums
+from jobs.store.pages.timeline import Bar, BarEnd, job_alone
 from jobs.web import timeline
 from jobs.web.detail import begin, thinned, thinned_marks
 from jobs.web.timeline import key_from, replica_key
@@ -81,7 +81,8 @@ def test_the_page_of_a_large_job_comes_before_its_parts(
     page = client.get(f"/jobs/{large.uid}/").content.decode()
     assert f'data-number="true">{REPLICAS * RESTARTS}<' in page
     assert page.count("data-later") == 2
-    assert f"{REPLICAS} replicas restarted" in page
+    assert "kubectl shows none of it." in page
+    assert f"{REPLICAS} replicas restarted" in get(client, large)["story"]["en"], "the sentence comes with the timeline"
     assert 'data-tab="restarts"' not in page
     assert 'data-tab="restarts"' in client.get(f"/jobs/{large.uid}/?whole=1").content.decode()
 
@@ -120,8 +121,9 @@ def test_the_delta_of_one_change_is_small(large: Job) -> None:
     span = Span.objects.filter(job=large, lane="restarting").first()
     assert pod and restart and span
     changes = JobChanges(Job.objects.select_related("cluster").get(id=large.id), [pod], [restart], [span])
-    state, replicas = replicas_of(large.id, timeline.touched(changes))
-    delta = timeline.delta(changes, state, replicas, time.time()) | {"story": told(changes.job, state)}
+    trues = dict.fromkeys(timeline.touched(changes), RESTARTS)
+    delta = timeline.delta(changes, job_alone(large.id), trues, time.time())
+    delta |= {"story": told(changes.job, restart_sums(large.id), {})}
     text = json.dumps(delta, ensure_ascii=False, separators=(",", ":")).encode()
     assert len(text) <= 2000, f"{len(text)} bytes"
 

@@ -4,15 +4,16 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
-from django.db.models import BooleanField, Case, Count, Q, Value, When
+from django.db.models import BooleanField, Case, Count, Value, When
 
-from jobs.domain.count import add_incarnation
+from jobs.domain.count import put_incarnations
 from jobs.domain.creations import proven_creations, replica_of
-from jobs.domain.state import JobState, Replica, ReplicaKey
+from jobs.domain.state import JobState, ReplicaKey
 from jobs.domain.totals import incomplete
 from jobs.models import Incarnation, Job, Restart, Sequence, Span
 from jobs.store.codec import incarnation_from, job_from
 from jobs.store.pages.jobs import listed
+from jobs.store.pages.timeline import any_of
 
 
 def last_sequence() -> int:
@@ -58,28 +59,6 @@ def job_changes(job_id: int, since: int, limit: int) -> JobChanges | None:
     return changes
 
 
-def replicas_of(job_id: int, keys: Iterable[ReplicaKey]) -> tuple[JobState, list[Replica]]:
-    """The job's own state, and some of its replicas with all their incarnations, without loading the others.
-
-    Raises ``Job.DoesNotExist``.
-    """
-    state = job_from(Job.objects.values_list("record", flat=True).get(id=job_id))
-    chosen = Q()
-    for kind, index, job_index in keys:
-        chosen |= Q(replica_type=kind, replica_index=index, job_index=job_index)
-    if not chosen:
-        return state, []
-    rows = Incarnation.objects.filter(chosen, job_id=job_id).order_by("id")
-    for record in rows.values_list("record", flat=True):
-        pod = incarnation_from(record)
-        replica = add_incarnation(state, pod)
-        replica.recreations += pod.counts
-        replica.in_place += pod.restarts
-        replica.init_restarts += pod.init_restarts
-        replica.sidecar_restarts += pod.sidecar_restarts
-    return state, list(state.replicas.values())
-
-
 class RestartSum(NamedTuple):
     """So many restarts of one replica that ended alike."""
 
@@ -91,12 +70,14 @@ class RestartSum(NamedTuple):
     times: int
 
 
-def restart_sums(job_id: int) -> list[RestartSum]:
-    """The job's restarts that count, summed by replica and end, in the order of the replicas."""
+def restart_sums(job_id: int, keys: Iterable[ReplicaKey] | None = None) -> list[RestartSum]:
+    """The restarts that count of some replicas, or of all (None), summed by replica and end, in the replicas' order."""
     in_place = Case(When(number__gt=0, then=Value(True)), default=Value(False), output_field=BooleanField())
+    chosen = Restart.objects.filter(job_id=job_id, counts=True)
+    if keys is not None:
+        chosen = chosen.filter(any_of(keys))
     rows = (
-        Restart.objects.filter(job_id=job_id, counts=True)
-        .annotate(in_place=in_place)
+        chosen.annotate(in_place=in_place)
         .values_list("replica_type", "replica_index", "job_index", "in_place", "exit_code", "cause_code", "cause")
         .annotate(times=Count("id"))
         .order_by("replica_type", "replica_index", "job_index")
@@ -108,6 +89,8 @@ def proven(job_id: int, job: JobState) -> dict[ReplicaKey, int]:
     """Creations that Events prove, where they matter: something was missed. Loads the replicas that they speak of."""
     if not incomplete(job) or not job.creations:
         return {}
+    state = job_from(Job.objects.values_list("record", flat=True).get(id=job_id))
     keys = {key for one in job.creations.values() if (key := replica_of(job, one.pod)) is not None}
-    state, _replicas = replicas_of(job_id, keys)
+    rows = Incarnation.objects.filter(any_of(keys), job_id=job_id).order_by("id")
+    put_incarnations(state, map(incarnation_from, rows.values_list("record", flat=True)))
     return proven_creations(state)

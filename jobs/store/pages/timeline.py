@@ -57,8 +57,10 @@ class Bar(msgspec.Struct):
         return self.vanished[1] if self.vanished else self.deleted_at
 
 
-# (replica, whether it was in place, when it began, when the replica ran again): a plain tuple, there are very many.
-RestartTime = tuple[ReplicaKey, bool, float | None, float | None]
+End = tuple[int | None, str, str]  # exit code, cause code, cause
+# (replica, whether it was in place, when it began, when the replica ran again, what ended): a plain tuple, there are
+# very many.
+RestartTime = tuple[ReplicaKey, bool, float | None, float | None, End]
 
 
 _decode = msgspec.json.Decoder(Bar).decode
@@ -91,16 +93,27 @@ def replica_keys(job_id: int) -> dict[ReplicaKey, int]:
 def restart_times(job_id: int) -> list[RestartTime]:
     """The restarts that count, in no order."""
     rows = Restart.objects.filter(job_id=job_id, counts=True).values_list(
-        "replica_type", "replica_index", "job_index", "number", "at", "running_again_at"
+        "replica_type",
+        "replica_index",
+        "job_index",
+        "number",
+        "at",
+        "running_again_at",
+        "exit_code",
+        "cause_code",
+        "cause",
     )
-    return [((kind, index, part), number > 0, at, until) for kind, index, part, number, at, until in rows]
+    return [
+        ((kind, index, part), number > 0, at, until, (code, cause_code, cause))
+        for kind, index, part, number, at, until, code, cause_code, cause in rows
+    ]
 
 
 def bars(job_id: int, keys: Collection[ReplicaKey] | None = None) -> dict[ReplicaKey, list[Bar]]:
     """The incarnations of some replicas, or of all (None), oldest first."""
     rows = Incarnation.objects.filter(job_id=job_id)
     if keys is not None:
-        rows = rows.filter(_any_of(keys))
+        rows = rows.filter(any_of(keys))
     found: dict[ReplicaKey, list[Bar]] = defaultdict(list)
     for record, seq in rows.order_by("id").values_list("record", "seq").iterator(chunk_size=2000):
         bar = bar_from(record, seq)
@@ -116,7 +129,7 @@ def restarts_of(job_id: int, pods: Sequence[str] | None = None) -> list[Restart]
     return [one for part in chunks(pods) for one in rows.filter(pod_uid__in=part)]
 
 
-def _any_of(keys: Iterable[ReplicaKey]) -> Q:
+def any_of(keys: Iterable[ReplicaKey]) -> Q:
     """Rows of one of these replicas; none where there are no keys."""
     indexes: dict[tuple[str, int], list[int]] = defaultdict(list)
     for kind, index, part in keys:

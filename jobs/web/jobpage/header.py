@@ -1,6 +1,6 @@
 """The header of the job page: the sentence that says what happened, findings, and the facts below it."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
@@ -13,7 +13,7 @@ from jobs.domain.findings import findings
 from jobs.domain.intervals import restarting, unobserved
 from jobs.domain.report import restart_policy
 from jobs.domain.said import Evidence, Said, replica_words
-from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, ReplicaKey
+from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
 from jobs.domain.totals import incomplete, proven_creations
 from jobs.models import Job, Restart
 from jobs.store.pages.changes import RestartSum
@@ -104,12 +104,12 @@ def header(
     )
 
 
-def light_header(row: Job, job: JobState, sums: Sequence[RestartSum], creations: Mapping[ReplicaKey, int]) -> Header:
-    """What can be said without the job's pods."""
+def light_header(row: Job, job: JobState) -> Header:
+    """What can be said without the job's pods and restarts; the timeline's first answer brings the sentence."""
     return Header(
         job=row,
         shown=shown_state(row),
-        sentence=story(row, sums, creations),
+        sentence="",
         kubectl_sentence=kubectl_story(row),
         ended=None,
         findings=[],

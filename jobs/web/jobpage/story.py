@@ -104,9 +104,12 @@ def _one_replica(busy: Busy, sums: list[RestartSum]) -> str:
 
 def _codes(sums: list[RestartSum]) -> str:
     """``, each time after exit code 138``, or the most frequent ends."""
-    counted: Counter[str] = Counter()
+    ends: Counter[tuple[int | None, str, str]] = Counter()
     for one in sums:
-        counted[end_name(one.exit_code, one.cause_code, one.cause)] += one.times
+        ends[one.exit_code, one.cause_code, one.cause] += one.times
+    counted: Counter[str] = Counter()
+    for end, times in ends.items():
+        counted[end_name(*end)] += times
     if not counted:
         return ""
     if len(counted) == 1:

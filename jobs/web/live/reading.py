@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -11,13 +11,13 @@ from django.conf import settings
 from django.db import close_old_connections
 from django.utils import translation
 
-from jobs.domain.state import JobState
+from jobs.domain.state import ReplicaKey
 from jobs.models import Job
+from jobs.store.codec import job_from
 from jobs.store.pages import changes as store
 from jobs.store.pages.jobs import CodeCount, list_codes
 from jobs.store.pages.watchers import live_clusters
 from jobs.web import timeline
-from jobs.web.jobpage.story import kubectl_story, story
 
 JOBS_TOLD = 200  # jobs in one message of a list; beyond that it says "many"
 STORY_RESTARTS = 5000  # restarts that are summed for each message; beyond, the page asks for its header at leisure
@@ -101,22 +101,27 @@ def read_delta(job_id: int, since: int) -> Json | None:
     """What changed of a job after ``since``; None where that is too much to tell, or the job is no more."""
     try:
         changes = store.job_changes(job_id, since, ROWS_TOLD)
-        if changes is None:
-            return None
-        job, replicas = store.replicas_of(job_id, timeline.touched(changes))
-    except (store.TooMuchError, Job.DoesNotExist):
+    except store.TooMuchError:
         return None
-    found = timeline.delta(changes, job, replicas, time.time())
-    if changes.restarts and changes.job.true_restarts <= STORY_RESTARTS:
-        found["story"] = told(changes.job, job)
+    if changes is None:
+        return None
+    job = job_from(changes.job.record)
+    proven = store.proven(job_id, job)
+    touched = timeline.touched(changes) | set(proven)
+    # The sentence is told of all restarts: where they are read, the replicas' numbers are among them.
+    telling = bool(changes.restarts) and changes.job.true_restarts <= STORY_RESTARTS
+    sums = store.restart_sums(job_id, None if telling else touched)
+    trues = timeline.true_restarts(((one.key, one.in_place, one.times) for one in sums), proven)
+    found = timeline.delta(changes, job, {key: trues.get(key, 0) for key in touched}, time.time())
+    if telling:
+        found["story"] = told(changes.job, sums, proven)
     return found
 
 
-def told(row: Job, job: JobState) -> dict[str, str]:
+def told(row: Job, sums: list[store.RestartSum], proven: Mapping[ReplicaKey, int]) -> dict[str, str]:
     """The header's sentence by language: a stream is shared by pages of all of them."""
-    sums, proven = store.restart_sums(row.id), store.proven(row.id, job)
     result = {}
     for language, _name in settings.LANGUAGES:
         with translation.override(language):
-            result[language] = f"{story(row, sums, proven)} {kubectl_story(row)}".strip()
+            result[language] = timeline.words(row, sums, proven)
     return result

@@ -16,7 +16,7 @@ from jobs.domain.report import known_until
 from jobs.domain.state import JobState
 from jobs.models import Job
 from jobs.store.load import load_state
-from jobs.store.pages.changes import last_sequence, proven, restart_sums
+from jobs.store.pages.changes import last_sequence, restart_sums
 from jobs.store.pages.job import (
     first_restart,
     job_by_uid,
@@ -61,6 +61,7 @@ MODULES = tuple(
                 "heat",
                 "hit",
                 "input",
+                "keys",
                 "layout",
                 "minimap",
                 "model",
@@ -144,8 +145,8 @@ def _unknown(request: HttpRequest) -> HttpResponse:
 
 
 def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
-    """The whole page. Of a large job only its frame, with what columns and sums say: the parts that need all its pods
-    are fetched by the page itself, or by ``?whole=1``."""
+    """The whole page. Of a large job only its frame, with what its columns say, so that the timeline is asked for at
+    once: the parts that need all restarts or pods are fetched by the page itself, or by ``?whole=1``."""
     tab = request.GET.get("tab", "restarts")
     tab = tab if tab in TABS else "restarts"
     same_name = jobs_of_name(row.cluster.name, row.namespace, row.kind, row.name)
@@ -202,7 +203,7 @@ def _frame_of_large(row: Job, request: HttpRequest, tab: str) -> dict[str, Any]:
         "later": True,
         "tab": tab,
         "tab_url": reverse("jobs:job-tab", args=[row.uid, tab]) + "?" + query.urlencode(),
-        "header": light_header(row, job, restart_sums(row.id), proven(row.id, job)),
+        "header": light_header(row, job),
         "live": end is None,
         "lanes": row.replicas,
         "first_at": start_of(job) or 0.0,

@@ -11,7 +11,7 @@ const RADIUS = 3;
 const SMALL = 11;
 
 // view: {scale, origin, horizon, now, live, rows, replicas, pods, heaps, heat, restarts, lanes, bands, unobserved, scroll,
-//        width, height, gutter, selected, hovered, palette, hatch, words}
+//        width, height, gutter, atLeast, selected, hovered, palette, hatch, words}
 export function draw(pen, view) {
   pen.clearRect(0, 0, view.width, view.height);
   pen.textBaseline = "middle";
@@ -91,7 +91,7 @@ function drawLabel(pen, view, row) {
   font(pen, view, 14, 700);
   pen.fillStyle = replica.true ? palette["restarting-text"] : palette.muted;
   pen.textAlign = "right";
-  pen.fillText(`${replica.at_least ? "≥ " : ""}${replica.true}`, view.gutter - 16, middle);
+  pen.fillText(`${view.atLeast ? "≥ " : ""}${replica.true}`, view.gutter - 16, middle);
   pen.textAlign = "left";
 }
 

@@ -1,6 +1,8 @@
 // Restarts by replica and time, coarsely: what the heat strip and the minimap show. The server counts
 // {start, step, types: {type: {rows, of, cells: [[row, bucket, restarts]]}}}; live restarts are added here.
 
+import { splitKey } from "./keys.js";
+
 // Adds what a delta's replicas restarted more often than was known. Their numbers are compared, so that a delta told
 // twice adds nothing.
 export function addHeat(model, delta) {
@@ -16,8 +18,9 @@ export function addHeat(model, delta) {
 }
 
 function addCell(heat, replica, bucket, more) {
-  const strip = (heat.types[replica.type] ??= { rows: 1, of: 1, cells: [] });
-  const row = Math.min(strip.rows - 1, Math.floor((replica.index * strip.rows) / Math.max(1, strip.of)));
+  const [type, index] = splitKey(replica.key);
+  const strip = (heat.types[type] ??= { rows: 1, of: 1, cells: [] });
+  const row = Math.min(strip.rows - 1, Math.floor((index * strip.rows) / Math.max(1, strip.of)));
   const cell = strip.cells.find((one) => one[0] === row && one[1] === bucket);
   if (cell) cell[2] += more;
   else strip.cells.push([row, bucket, more]);

@@ -5,6 +5,7 @@
 // others have their numbers, and are told of by `heat` and `bands`.
 
 import { addHeat } from "./heat.js";
+import { splitKey } from "./keys.js";
 
 export function emptyModel() {
   return {
@@ -34,13 +35,13 @@ export function merge(model, payload) {
   for (const name of ["start", "end", "unobserved", "heat", "bands"]) if (payload[name] !== undefined) model[name] = payload[name];
   if (payload.job) Object.assign(model.job, payload.job);
   if (payload.whole === undefined && !payload.rows) addHeat(model, payload);
-  upsert(model.replicas, payload.replicas, (replica) => replica.key);
+  for (const { key, true: count } of payload.replicas ?? []) ensureReplica(model, key).true = count;
   if (payload.rows) takeRows(model, payload);
   const held = (item) => holds(model, item.replica);
   upsert(model.pods, payload.pods?.filter(held), (pod) => pod.uid);
   upsert(model.restarts, payload.restarts?.filter(held), (restart) => `${restart.pod}/${restart.number}`);
   upsert(model.spans, payload.spans, (span) => `${span.lane}/${span.number}`);
-  for (const pod of payload.pods ?? []) ensureReplica(model, pod);
+  for (const pod of payload.pods ?? []) ensureReplica(model, pod.replica);
   return model.replicas.size !== rows;
 }
 
@@ -90,18 +91,13 @@ function upsert(map, items, key) {
   }
 }
 
-function ensureReplica(model, pod) {
-  if (model.replicas.has(pod.replica)) return;
-  const [type, index, jobIndex] = splitKey(pod.replica);
-  model.replicas.set(pod.replica, { key: pod.replica, type, index, job_index: jobIndex, true: 0 });
-}
-
-// "worker/0/0" -> ["worker", 0, 0]; the type itself may hold a slash.
-export function splitKey(key) {
-  const parts = key.split("/");
-  const jobIndex = Number(parts.pop());
-  const index = Number(parts.pop());
-  return [parts.join("/"), index, jobIndex];
+function ensureReplica(model, key) {
+  const known = model.replicas.get(key);
+  if (known) return known;
+  const [type, index, jobIndex] = splitKey(key);
+  const replica = { key, type, index, job_index: jobIndex, true: 0 };
+  model.replicas.set(key, replica);
+  return replica;
 }
 
 // Where open bars end: now while the job is live, else the last moment that is known.

@@ -334,7 +334,7 @@ export class Timeline {
       scale, lanes, restarts, pods, bands, heaps: this.model.heaps, heat: this.model.heat,
       origin: this.model.start, horizon: this.#horizon(), now: this.now(), live: this.live,
       rows: this.layout.rows, replicas: this.model.replicas, unobserved: this.model.unobserved, scroll: this.scroller.scrollTop,
-      width: this.width, height: this.height, gutter: this.gutter, kind: this.model.job.kind ?? "",
+      width: this.width, height: this.height, gutter: this.gutter, kind: this.model.job.kind ?? "", atLeast: this.model.job.at_least ?? false,
       selected: this.selected, hovered: this.hovered, palette: this.palette, hatch: this.hatch,
       words: { noPhase: t("no phase yet"), heat: t("restarts") },
     });
