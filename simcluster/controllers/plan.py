@@ -10,7 +10,8 @@ repeats. `<type>-<index>` (the end of the pod's name) overrides for one replica.
 `after` seconds (null: runs for ever; [low, high]: drawn), `code`, `reason`, `message` (the termination message),
 `term`, the exit code on SIGTERM (null: ignores it and is killed when the grace period ends), `log`, lines that it
 prints, evenly over its time, `start_error`, the text with which it cannot be started (128, StartError), and
-`pull_error`, the text with which its image cannot be pulled (as long as this entry is next).
+`pull_error`, the text with which its image cannot be pulled (as long as this entry is next), until the pod has lived for
+`pulled_after` seconds (null: for ever).
 
 Without an annotation the rules decide (see rules.py), then the container's own shell script where it is simple (see
 command.py and shell.py), then its image (see images.py). Else it runs 30 s and exits 0.
@@ -21,6 +22,7 @@ from collections.abc import Iterator, MutableMapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from simcluster.clock import parse_rfc3339
 from simcluster.controllers import images
 from simcluster.controllers.command import command_run
 from simcluster.controllers.rules import Rule
@@ -101,15 +103,17 @@ class Programs:
         self._runs[key] = number + 1
         return self._run(pod, container, number, self._files_of(pod, container))
 
-    def pull_error(self, pod: Obj, container: Obj) -> str:
-        """Why the image of the run that comes next cannot be pulled; "" if it can."""
+    def pull_error(self, pod: Obj, container: Obj, now: float) -> str:
+        """Why the image of the run that comes next cannot be pulled at the time `now`; "" if it can."""
         number = self._runs.get(_replica_key(pod, container), 0)
         try:
             planned = self._planned(pod, container)
         except PlanError:
             return ""  # told when the container starts
         if planned:
-            return planned[min(number, len(planned) - 1)].pull_error
+            run = planned[min(number, len(planned) - 1)]
+            age = now - parse_rfc3339(pod["metadata"]["creationTimestamp"])
+            return "" if run.pulled_after is not None and age >= run.pulled_after else run.pull_error
         return images.pull_error(str(container.get("image") or ""))
 
     def _run(self, pod: Obj, container: Obj, number: int, files: MutableMapping[str, str]) -> Run:

@@ -141,8 +141,7 @@ class PodWorker:
 
     def _begin(self, containers: list[Container], delay: Range) -> None:
         """Has containers started together; those whose image cannot be pulled come later, each by itself."""
-        pod = self._report.pod() or {}
-        missing = [each for each in containers if pod and self._kubelet.programs.pull_error(pod, each.shown.spec)]
+        missing = [each for each in containers if self._pull_error(each)]
         for container in missing:
             self._pull(container)
         present = [each for each in containers if each not in missing]
@@ -150,16 +149,16 @@ class PodWorker:
             self._announce_start(present)
             self._start_later(present, self._kubelet.busy_until(delay.draw(self._kubelet.rng)))
 
-    def _pull(self, container: Container) -> None:
-        def error() -> str:
-            pod = self._report.pod()
-            return self._kubelet.programs.pull_error(pod, container.shown.spec) if pod else ""
+    def _pull_error(self, container: Container) -> str:
+        pod, kubelet = self._report.pod(), self._kubelet
+        return kubelet.programs.pull_error(pod, container.shown.spec, kubelet.clock.now()) if pod else ""
 
+    def _pull(self, container: Container) -> None:
         def ready() -> None:
             self._tell_created([container])
             self._start_later([container], delays.STARTED.draw(self._kubelet.rng))
 
-        ImagePuller(container.shown, self._report, self._later, error, ready).attempt()
+        ImagePuller(container.shown, self._report, self._later, lambda: self._pull_error(container), ready).attempt()
 
     def _start_later(self, containers: list[Container], seconds: float) -> None:
         self._begin_start(seconds, self._started, containers)

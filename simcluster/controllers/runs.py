@@ -10,7 +10,7 @@ SIGKILL_CODE = 137
 OOM_REASON = "OOMKilled"
 START_ERROR_CODE = 128
 START_ERROR_REASON = "StartError"
-_KEYS = frozenset({"after", "code", "reason", "message", "term", "log", "start_error", "pull_error"})
+_KEYS = frozenset({"after", "code", "reason", "message", "term", "log", "start_error", "pull_error", "pulled_after"})
 
 
 @dataclass(frozen=True)
@@ -18,6 +18,7 @@ class Run:
     """One run of a container: seconds until it ends (a range to draw from; None: never) and how.
 
     `term_code` is the exit code on SIGTERM; None ignores it. `log`: (seconds since its start or None, line).
+    `pulled_after`: seconds of the pod's life after which the image comes in spite of `pull_error`; None: never.
     """
 
     after: tuple[float, float] | None = (30.0, 30.0)
@@ -28,6 +29,7 @@ class Run:
     log: tuple[tuple[float | None, str], ...] = ()
     start_error: str = ""
     pull_error: str = ""
+    pulled_after: float | None = None
 
     def seconds(self, rng: random.Random) -> float | None:
         return None if self.after is None else rng.uniform(*self.after)
@@ -63,6 +65,9 @@ def _parsed_run(entry: Any, where: str) -> Run:
     for name, text in texts.items():
         if not isinstance(text, str):
             raise PlanError(f"{where}: {name} must be a string")
+    pulled = entry.get("pulled_after")
+    if pulled is not None and (not _is_number(pulled) or pulled < 0):
+        raise PlanError(f"{where}: pulled_after must be seconds or null")
     lines = entry.get("log", [])
     if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
         raise PlanError(f"{where}: log must be a list of strings")
@@ -71,6 +76,7 @@ def _parsed_run(entry: Any, where: str) -> Run:
         int(code),
         term_code=None if term is None else int(term),
         log=tuple((None, line) for line in lines),
+        pulled_after=pulled,
         **texts,
     )
 

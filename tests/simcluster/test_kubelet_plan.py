@@ -61,6 +61,7 @@ def test_every_key_has_its_meaning() -> None:
         ({"tensorflow": {"after": [1]}}, "after must be seconds"),
         ('{"tensorflow": {"after": NaN}}', "after must be seconds"),
         ({"tensorflow": {"reason": 1}}, "must be a string"),
+        ({"tensorflow": {"pulled_after": "soon"}}, "pulled_after must be seconds"),
     ],
 )
 def test_a_plan_that_cannot_be_read_says_why(plan: Any, complaint: str) -> None:

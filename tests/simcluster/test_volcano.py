@@ -136,3 +136,34 @@ def test_time_to_live_deletes_the_finished_job() -> None:
     assert status(simulation)["state"]["phase"] == "Completed"
     simulation.run(25)
     assert simulation.store.find(VOLCANO_JOBS, "default", "vj") is None
+
+
+def test_a_task_may_restart_alone() -> None:
+    plan = {"tensorflow": FOREVER, "lead-0": {"tensorflow": [{"after": 3, "code": 9}, FOREVER]}}
+    lead = task("lead", plan, 2, policies=[policy("PodFailed", "RestartTask")])
+    simulation = started(job(lead, task("main", {"tensorflow": FOREVER}, 2)), 60)
+    incarnations = {replica: each["incarnations"] for replica, each in counted(simulation.lines).items()}
+    assert incarnations == {("lead", 0): 2, ("lead", 1): 2, ("main", 0): 1, ("main", 1): 1}
+    assert phases(simulation) == ["Pending", "Running", "Restarting", "Pending", "Running"]
+    assert status(simulation)["retryCount"] == 1
+
+
+@pytest.mark.parametrize(
+    ("action", "phase"), [("CompleteJob", "Completed"), ("TerminateJob", "Terminated"), ("AbortJob", "Aborted")]
+)
+def test_a_failed_pod_may_end_the_job(action: str, phase: str) -> None:
+    plan = {"tensorflow": FOREVER, "main-0": {"tensorflow": {"after": 3, "code": 137}}}
+    simulation = started(job(task("main", plan, 3), policies=[policy("PodFailed", action)]), 60)
+    assert phases(simulation)[-1] == phase
+    assert simulation.pods() == ["vj-main-0"]
+    assert "retryCount" not in status(simulation)
+    assert all(each["incarnations"] == 1 for each in counted(simulation.lines).values())
+
+
+@pytest.mark.parametrize("retries", [1, 3])
+def test_max_retry_limits_the_restarts_of_the_job(retries: int) -> None:
+    plan = {"tensorflow": {"after": 2, "code": 139}}
+    manifest = job(task("main", plan, 2), policies=[policy("PodFailed", "RestartJob")], maxRetry=retries)
+    simulation = started(manifest, 200)
+    assert phases(simulation)[-1] == "Failed"
+    assert status(simulation)["retryCount"] == retries
