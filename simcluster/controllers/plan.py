@@ -10,8 +10,8 @@ repeats. `<type>-<index>` (the end of the pod's name) overrides for one replica.
 `after` seconds (null: runs for ever; [low, high]: drawn), `code`, `reason`, `message` (the termination message),
 `term`, the exit code on SIGTERM (null: ignores it and is killed when the grace period ends), `log`, lines that it
 prints, evenly over its time, `start_error`, the text with which it cannot be started (128, StartError), and
-`pull_error`, the text with which its image cannot be pulled (as long as this entry is next), until the pod has lived for
-`pulled_after` seconds (null: for ever).
+`pull_error`, the text with which its image cannot be pulled (as long as this entry is next), until the pod has lived
+for `pulled_after` seconds (null: for ever).
 
 Without an annotation the rules decide (see rules.py), then the container's own shell script where it is simple (see
 command.py and shell.py), then its image (see images.py). Else it runs 30 s and exits 0.

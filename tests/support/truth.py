@@ -20,8 +20,13 @@ def scenarios() -> list[str]:
     return sorted(p.name for p in RECORDINGS.iterdir() if (p / "truth.json").exists() and "trainjob" not in p.name)
 
 
-def differences(jobs: Iterable[dict[str, Any]], expected: dict[str, Any]) -> list[str]:
-    """One line for each value of the truth that the report has not, or has otherwise."""
+def differences(
+    jobs: Iterable[dict[str, Any]], expected: dict[str, Any], span_seconds: float = SPAN_SECONDS
+) -> list[str]:
+    """One line for each value of the truth that the report has not, or has otherwise.
+
+    ``span_seconds``: how far the ends of a Restarting span may lie from when they were written.
+    """
     found = {job["uid"]: job for job in jobs}
     lines: list[str] = []
     for job in expected["jobs"]:
@@ -30,7 +35,7 @@ def differences(jobs: Iterable[dict[str, Any]], expected: dict[str, Any]) -> lis
             lines.append(f"{job['name']}: not in the report")
             continue
         lines.extend(_replica_lines(got, job))
-        lines.extend(_span_lines(got, job))
+        lines.extend(_span_lines(got, job, span_seconds))
     return lines
 
 
@@ -56,7 +61,7 @@ def _code(pod: dict[str, Any]) -> int | None:
     return None if last is None or last["reason"] == "ContainerStatusUnknown" else last["exit_code"]
 
 
-def _span_lines(got: dict[str, Any], job: dict[str, Any]) -> Iterable[str]:
+def _span_lines(got: dict[str, Any], job: dict[str, Any], seconds: float) -> Iterable[str]:
     written = job.get("restarting_condition_spans")
     if written is None:
         return
@@ -65,12 +70,13 @@ def _span_lines(got: dict[str, Any], job: dict[str, Any]) -> Iterable[str]:
         yield f"{len(seen)} Restarting spans, {len(written)} written"
         return
     for span, (start, end) in zip(seen, written, strict=True):
-        if _apart(span["start"], start) or (span["end"] is None) != (end is None) or _apart(span["end"], end):
+        is_apart = _apart(span["start"], start, seconds) or _apart(span["end"], end, seconds)
+        if is_apart or (span["end"] is None) != (end is None):
             yield f"Restarting {span} instead of {start} to {end}"
 
 
-def _apart(one: str | None, other: str | None) -> bool:
-    return bool(one and other) and abs(_seconds(one) - _seconds(other)) > SPAN_SECONDS
+def _apart(one: str | None, other: str | None, seconds: float) -> bool:
+    return bool(one and other) and abs(_seconds(one) - _seconds(other)) > seconds
 
 
 def _seconds(text: str) -> float:
