@@ -137,7 +137,8 @@ def kubectl_shows(replica: str, restarts: int, *, after_restarts: int = 1, job: 
             kubectl=numbers.kubectl,
             true=numbers.true,
         )
-        return (met if numbers.kubectl == restarts else differs)(pod.first_seen_at, seen, pod.uid)
+        at = pod.in_place[-1].running_at if pod.in_place else pod.first_seen_at
+        return (met if numbers.kubectl == restarts else differs)(at, seen, pod.uid)
 
     return of_job(job, judge)
 

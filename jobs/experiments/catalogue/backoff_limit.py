@@ -1,6 +1,6 @@
 """backoffLimit under OnFailure against ExitCode, side by side."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import checklist, end_by, in_place_by, in_place_seconds, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
@@ -57,7 +57,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "exitcode-passed",
             ("ExitCode: {more} restarts, and the job goes on.", "ExitCode：重启 {more} 次，作业仍在继续。"),
-            checks_jobs.backoff_passed(FAILING, limit, job=EXITCODE),
+            checks_restarts.backoff_passed(FAILING, limit, job=EXITCODE),
             end_by(after, limit + 1),
             EXITCODE,
         ),

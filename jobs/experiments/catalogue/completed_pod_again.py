@@ -1,6 +1,6 @@
 """The pod of a worker that was done is deleted: the operator runs it once more."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, shell, sleeping
@@ -40,7 +40,7 @@ def steps(values: Values) -> tuple[Step, ...]:
                 "The restart is flagged: a completed replica was run again.",
                 "这次重启带有标记：已完成的副本被再次运行。",
             ),
-            checks_jobs.flagged(DONE, "completed-replica-run-again"),
+            checks_restarts.flagged(DONE, "completed-replica-run-again"),
             again,
         ),
         step("again", ("The new pod runs.", "新的 Pod 开始运行。"), checks_pods.runs_again(DONE), again),

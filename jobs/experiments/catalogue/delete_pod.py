@@ -1,6 +1,6 @@
 """A pod deleted by hand: a TFJob fails of it, a PyTorchJob goes on."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import shell, sleeping
@@ -43,7 +43,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "tf-no-restart",
             ("TFJob: nothing has restarted.", "TFJob：没有任何重启。"),
-            checks_jobs.restarts_at_end(0, job=TF),
+            checks_restarts.restarts_at_end(0, job=TF),
             by,
             TF,
         ),

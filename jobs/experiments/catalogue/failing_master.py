@@ -1,6 +1,6 @@
 """A master that fails under ExitCode: the condition Restarting is long enough to be seen."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import checklist, end_by, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import failing, shell, sleeping
@@ -34,7 +34,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "restarting",
             ("The job itself says Restarting.", "作业自身的状况变为 Restarting。"),
-            checks_jobs.condition_restarting(),
+            checks_restarts.condition_restarting(),
             end_by(after),
         ),
         step(
@@ -55,7 +55,7 @@ def steps(values: Values) -> tuple[Step, ...]:
                 "backoffLimit {backoff_limit} is passed without effect.",
                 "超过 backoffLimit {backoff_limit}，却没有任何效果。",
             ),
-            checks_jobs.backoff_passed(FAILING, values["backoff_limit"]),
+            checks_restarts.backoff_passed(FAILING, values["backoff_limit"]),
             end_by(after, more),
         ),
     )

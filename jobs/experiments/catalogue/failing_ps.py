@@ -1,6 +1,6 @@
 """A failing PS with policy Always: restarts in place that fail the job of healthy workers."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import START, checklist, in_place_by, in_place_seconds, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import failing, shell, sleeping
@@ -52,7 +52,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "workers",
             ("No worker has restarted.", "没有任何 worker 重启。"),
-            checks_jobs.restarts_at_end(0, replica_type="worker"),
+            checks_restarts.restarts_at_end(0, replica_type="worker"),
             in_place_by(after, limit + 1),
         ),
     )

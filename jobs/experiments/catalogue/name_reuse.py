@@ -1,6 +1,6 @@
 """A job deleted and created again under its name: another job, with counts of its own."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, checklist, end_by, step
 from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
@@ -44,14 +44,14 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "own-count",
             ("Its first restart is its own: its count began at 0.", "它的第一次重启只属于它自己：计数从 0 开始。"),
-            checks_jobs.own_count(FAILING, 1, job=SECOND),
+            checks_restarts.own_count(FAILING, 1, job=SECOND),
             second,
             SECOND,
         ),
         step(
             "old-count",
             ("The first job's count is still what it was: 1.", "第一个作业的计数保持不变：1。"),
-            checks_jobs.own_count(FAILING, 1, job=FIRST, settled_by=SECOND),
+            checks_restarts.own_count(FAILING, 1, job=FIRST, settled_by=SECOND),
             second,
             FIRST,
         ),

@@ -1,6 +1,6 @@
 """The node of a worker falls silent: its pod is evicted, and cannot end before the node is back."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import (
     Act,
@@ -79,7 +79,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "restarting",
             ("Restarting is shown.", "显示 Restarting。"),
-            checks_jobs.restarting_shown(),
+            checks_restarts.restarting_shown(),
             back + SETTLE,
         ),
     )

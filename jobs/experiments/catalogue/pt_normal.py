@@ -1,6 +1,6 @@
 """A PyTorchJob in which nothing fails."""
 
-from jobs.experiments import checks_jobs, fields, manifests
+from jobs.experiments import checks_jobs, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import shell, sleeping
@@ -30,7 +30,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_jobs.job_ends("Succeeded", "main-completed"),
             end,
         ),
-        step("no-restart", ("Nothing has restarted.", "没有任何重启。"), checks_jobs.restarts_at_end(0), end),
+        step("no-restart", ("Nothing has restarted.", "没有任何重启。"), checks_restarts.restarts_at_end(0), end),
     )
 
 

@@ -1,19 +1,20 @@
 """One replica fails, the others follow within seconds: a wave of restarts, of which conditions show little."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import START, checklist, step
-from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
+from jobs.experiments.experiment import Experiment, Object, Parameter, ParameterKind, Place, Step, Text, Values
 from jobs.experiments.scripts import shell, sleeping
 
 FIRST_CODE, OTHERS_CODE = 139, 134  # a segmentation fault, and the aborts of those that lose their peer
 SPREAD = 7  # seconds over which the others follow
 LATER = 4  # seconds after the first
+FIRST = Parameter("first", Text("The worker that fails first", "最先失败的 worker"), ParameterKind.INTEGER, 0, 0, 4)
 
 
 def objects(values: Values, place: Place) -> list[Object]:
     after = values["fails_after"]
     script = (
-        f"index=${{POD_NAME##*-}}; if [ $index = 0 ]; then {sleeping(after)}; exit {FIRST_CODE}; fi; "
+        f"index=${{POD_NAME##*-}}; if [ $index = {values['first']} ]; then {sleeping(after)}; exit {FIRST_CODE}; fi; "
         f"sleep $(({after + LATER} + index % {SPREAD})) & wait $!; exit {OTHERS_CODE}"
     )
     worker = manifests.replica("PyTorchJob", shell(script), values["workers"], "ExitCode", values)
@@ -28,20 +29,20 @@ def steps(values: Values) -> tuple[Step, ...]:
         step("pods", ("{workers} pods are created.", "创建 {workers} 个 Pod。"), checks_jobs.pods_created(workers), by),
         step(
             "first",
-            (f"Worker 0 exits {FIRST_CODE}.", f"worker 0 以退出码 {FIRST_CODE} 退出。"),
-            checks_pods.exits("worker-0", FIRST_CODE, after),
+            (f"Worker {{first}} exits {FIRST_CODE}.", f"worker {{first}} 以退出码 {FIRST_CODE} 退出。"),
+            checks_pods.exits(f"worker-{values['first']}", FIRST_CODE, after),
             by,
         ),
         step(
             "wave",
             ("All {workers} replicas restart in one wave.", "全部 {workers} 个副本在同一波中重启。"),
-            checks_jobs.wave(workers),
+            checks_restarts.wave(workers),
             by + 60,
         ),
         step(
             "kubectl",
             ("kubectl's RESTARTS says 0 for all of them.", "kubectl 的 RESTARTS 对所有副本都显示 0。"),
-            checks_jobs.kubectl_shows_nothing(workers),
+            checks_restarts.kubectl_shows_nothing(workers),
             by + 60,
         ),
     )
@@ -55,10 +56,11 @@ EXPERIMENT = Experiment(
         "一次失败牵连所有副本：重启很多，而在作业状况中看到的很少。",
     ),
     happens=Text(
-        "Worker 0 of {workers} exits 139 after {fails_after} s; within seconds the others, which have lost their "
+        "Worker {first} of {workers} exits 139 after {fails_after} s; within seconds the others, which have lost their "
         "peer, exit 134. All pods "
         "are created again.",
-        "{workers} 个 worker 中的 worker 0 运行 {fails_after} 秒后以 139 退出；几秒之内，失去同伴的其余 worker 以 "
+        "{workers} 个 worker 中的 worker {first} 运行 {fails_after} 秒后以 139 退出；几秒之内，失去同伴的其余 worker "
+        "以 "
         "134 退出。所有 Pod 都被重新创建。",
     ),
     explanation=Text(
@@ -77,6 +79,7 @@ EXPERIMENT = Experiment(
     ),
     kinds=("PyTorchJob",),
     parameters=(
+        FIRST,
         fields.changed(fields.WORKERS, default=30, minimum=5, maximum=100),
         fields.changed(fields.FAILS_AFTER, default=40, minimum=20),
         *(

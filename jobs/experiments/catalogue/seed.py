@@ -1,6 +1,6 @@
 """The reference experiment: what kubectl never shows of a replica that is recreated over and over."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import START, checklist, end_by, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
@@ -47,7 +47,10 @@ def steps(values: Values) -> tuple[Step, ...]:
             end_by(after),
         ),
         step(
-            "restarting", ("Restarting is shown.", "显示 Restarting。"), checks_jobs.restarting_shown(), end_by(after)
+            "restarting",
+            ("Restarting is shown.", "显示 Restarting。"),
+            checks_restarts.restarting_shown(),
+            end_by(after),
         ),
         step(
             "kubectl",
@@ -64,7 +67,7 @@ def steps(values: Values) -> tuple[Step, ...]:
                 "backoffLimit {backoff_limit} is passed without effect.",
                 "超过 backoffLimit {backoff_limit}，却没有任何效果。",
             ),
-            checks_jobs.backoff_passed(FAILING, more - 1),
+            checks_restarts.backoff_passed(FAILING, more - 1),
             end_by(after, more),
         ),
     )

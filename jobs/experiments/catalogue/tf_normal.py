@@ -1,6 +1,6 @@
 """A TFJob in which nothing fails, and what its PS does when the job is already over (restart facts, section 10)."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import shell, sleeping
@@ -36,7 +36,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         step(
             "no-restart",
             ("No worker has restarted.", "没有任何 worker 重启。"),
-            checks_jobs.restarts_at_end(0, replica_type="worker"),
+            checks_restarts.restarts_at_end(0, replica_type="worker"),
             end,
         ),
         step(
