@@ -105,7 +105,7 @@ def pods_after_end(left: int, *, settled: float = 5.0, job: int = 0) -> Check:
 
     def judge(state: JobState, observed: Observed) -> Outcome:
         at = over_at(state)
-        if at is None or observed.known_until < at + settled:
+        if at is None:
             return waiting()
         asked = [pod.deleting_at or pod.deleted_at for pod in state.pods.values()]
         found = sum(moment is None or moment > at + settled for moment in asked)
@@ -115,6 +115,8 @@ def pods_after_end(left: int, *, settled: float = 5.0, job: int = 0) -> Check:
             found=found,
             all=len(asked),
         )
+        if found and observed.known_until < at + settled:
+            return waiting(seen)
         if incomplete(state) and found != left:
             return unknown(seen)
         return (met if found == left else differs)(at, seen, state.uid)
@@ -140,18 +142,18 @@ def gone_after_end(*, job: int = 0) -> Check:
 
 
 def pending_for(seconds: float, *, job: int = 0) -> Check:
-    """So long after the launch no pod was ever created, and the PodGroup is still Pending."""
+    """So long after the launch no pod was ever created, and the PodGroup was still Pending."""
 
     def judge(state: JobState, observed: Observed) -> Outcome:
         if state.pods:
             pod = next(iter(state.pods.values()))
             return differs(pod.first_seen_at, say("a pod was created", "创建了 Pod"), pod.uid)
-        phase = state.podgroup.phase if state.podgroup is not None else None
+        until = observed.launched_at + seconds
+        phase = _at(state, PODGROUP_LANE, until)
         seen = say("PodGroup {phase}, no pods", "PodGroup 为 {phase}，没有 Pod", phase=phase or "–")
-        if observed.known_until < observed.launched_at + seconds:
+        if observed.known_until < until:
             return waiting(seen)
-        right = state.podgroup is not None and (phase or "") in NOT_ADMITTED
-        return (met if right else differs)(observed.launched_at + seconds, seen, state.uid, state.podgroup_uid)
+        return (met if phase in NOT_ADMITTED else differs)(until, seen, state.uid, state.podgroup_uid)
 
     return of_job(job, judge)
 
@@ -176,12 +178,16 @@ def another_job(first: int, second: int) -> Check:
     return of_job(second, judge)
 
 
-def job_created(*, job: int = 0) -> Check:
-    """The operator has looked at the job: it says Created."""
+def says(value: str, seconds: float, *, job: int = 0) -> Check:
+    """So long after the launch the job's state is this one."""
 
-    def judge(state: JobState, _observed: Observed) -> Outcome:
-        span = _span(state, "Created")
-        return waiting() if span is None else met(span.start, say("Created", "Created"), state.uid)
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        until = observed.launched_at + seconds
+        current = _at(state, STATE_LANE, until)
+        if observed.known_until < until:
+            return waiting()
+        seen = Text(current or "–", current or "–")
+        return (met if current == value else differs)(until, seen, state.uid)
 
     return of_job(job, judge)
 
@@ -214,3 +220,12 @@ def deleted(*, job: int = 0) -> Check:
 
 def _span(state: JobState, value: str) -> Span | None:
     return next((span for span in state.spans.get(STATE_LANE, ()) if span.value == value), None)
+
+
+def _at(state: JobState, lane: str, at: float) -> str | None:
+    """The value of a lane's span at that time; None where there was none."""
+    for span in state.spans.get(lane, ()):
+        begun = span.start is not None and span.start <= at
+        if begun and (span.end is None or span.end > at):
+            return span.value
+    return None

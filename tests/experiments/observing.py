@@ -6,12 +6,14 @@ from functools import cache
 from typing import Any
 
 from jobs.domain.facts import EventFacts, Facts, JobFacts, Observation, PodFacts, PodGroupFacts
+from jobs.domain.kinds import KINDS
 from jobs.domain.reducer import new_job, reduce
 from jobs.domain.state import JobState
 from jobs.ingest.decode import decode_object, understands
 from tests.support.truth import RECORDINGS
 
 Json = dict[str, Any]
+KINDS_OF_JOBS = {kind.kind for kind in KINDS}
 
 
 class Watched:
@@ -44,7 +46,7 @@ def _job_uid(uid: str, facts: Facts) -> str | None:
         return uid
     if isinstance(facts, PodFacts | PodGroupFacts):
         return facts.job_uid
-    return facts.involved_uid if isinstance(facts, EventFacts) and facts.involved_kind != "PodGroup" else None
+    return facts.involved_uid if isinstance(facts, EventFacts) and facts.involved_kind in KINDS_OF_JOBS else None
 
 
 @cache

@@ -23,25 +23,22 @@ from typing import Any
 import pytest
 
 from simcluster.scenarios import SCENARIOS
+from tests.simcluster.sequences import RESTARTING, begins_like, histories, lives, story, without_restarting
 from tests.simcluster.simulation import (
     BOTH_PODGROUPS,
     RECORDINGS,
     Line,
     collapsed,
     comparable,
-    conditions_of,
     counted,
     first_at,
     is_terminated,
     of_jobs,
     played,
     recorded,
-    replica_of,
-    told,
 )
 
 Obj = dict[str, Any]
-RESTARTING = "Restarting=True"
 
 QUICK_SEEDS = (1, 2)
 DEEP_SEEDS = (3, 4)
@@ -140,20 +137,6 @@ RESTARTS_SEEN = {
 }
 
 
-def histories(lines: list[Line]) -> dict[str, list[list[str]]]:
-    """Each job's conditions, in the order of the jobs; one entry for each change of types, statuses or order."""
-    by_job: dict[str, list[list[str]]] = {}
-    for line in of_jobs(lines):
-        by_job.setdefault(line.uid, []).append(conditions_of(line.object))
-    return {uid: collapsed(history) for uid, history in by_job.items()}
-
-
-def without_restarting(history: list[list[str]]) -> list[list[str]]:
-    """Without the interludes of Restarting; a last one means that it ended there."""
-    kept = [entry for entry in history if RESTARTING not in entry or "Failed=True" in entry]
-    return collapsed(kept)
-
-
 def check_conditions_follow_each_other_as_recorded(scenario: str, lines: list[Line]) -> None:
     theirs, ours = (list(histories(each).values()) for each in (real(scenario), lines))
     if scenario == "volcano-job":
@@ -222,38 +205,6 @@ def check_podgroups_go_through_the_recorded_phases(scenario: str, lines: list[Li
 
 
 # Pods
-
-_OPTIONAL = (
-    # The first look at a pod, and steps of an init container, are sometimes left to the next write.
-    re.compile(r"MODIFIED Pending PodReadyToStartContainers=False Initialized=\S+ Ready=False(?!.*deleting).*"),
-    re.compile(r"MODIFIED Pending PodReadyToStartContainers=True Initialized=False.*waiting PodInitializing .* \[.*"),
-    re.compile(
-        r"MODIFIED Pending PodReadyToStartContainers=True Initialized=True .*waiting PodInitializing(?!.*del).*"
-    ),
-    # Whether the scheduler had seen the pod before it bound it.
-    re.compile(r"MODIFIED Pending PodScheduled=False\S* unbound"),
-)
-
-
-def lives(lines: list[Line]) -> dict[tuple[str, tuple[str, int]], list[list[Line]]]:
-    """The lines of each pod, by job name and replica, in the order of creation."""
-    found: dict[tuple[str, tuple[str, int]], dict[str, list[Line]]] = {}
-    for line in lines:
-        if line.resource == "pods":
-            owner = line.object["metadata"]["ownerReferences"][0]["name"]
-            found.setdefault((owner, replica_of(line.object)), {}).setdefault(line.uid, []).append(line)
-    return {key: list(by_uid.values()) for key, by_uid in found.items()}
-
-
-def story(life: list[Line]) -> list[str]:
-    """A pod's life in words, up to its deletion; without the steps that may be left out."""
-    words = [told(line) for line in life if "deletionTimestamp" not in line.object["metadata"]]
-    return [each for each in collapsed(words) if not any(pattern.fullmatch(each) for pattern in _OPTIONAL)]
-
-
-def begins_like(one: list[str], other: list[str]) -> bool:
-    shorter = min(len(one), len(other))
-    return one[:shorter] == other[:shorter]
 
 
 def check_pods_live_as_recorded(scenario: str, lines: list[Line]) -> None:

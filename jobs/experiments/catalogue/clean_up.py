@@ -6,7 +6,7 @@ from jobs.experiments.experiment import Experiment, Object, Parameter, Parameter
 from jobs.experiments.scripts import shell, sleeping
 
 POLICIES = ("None", "Running", "All")
-PODS = 3  # one PS that runs on, two workers that complete
+PODS = 2  # a PS that runs on, a worker that completes
 LEFT = {"None": PODS, "Running": PODS - 1, "All": 0}
 SETTLED = 5.0
 TTL = Parameter(

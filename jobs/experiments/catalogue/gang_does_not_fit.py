@@ -1,7 +1,7 @@
 """A gang that asks for more than the cluster has: no pod is ever created."""
 
 from jobs.experiments import checks_jobs, fields, manifests
-from jobs.experiments.checklist import START, checklist, step
+from jobs.experiments.checklist import checklist, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import shell, sleeping
 
@@ -14,7 +14,12 @@ def objects(values: Values, place: Place) -> list[Object]:
 def steps(values: Values) -> tuple[Step, ...]:
     return checklist(
         values,
-        step("created", ("The job is Created.", "作业状态为 Created。"), checks_jobs.job_created(), START),
+        step(
+            "created",
+            ("After {waits} s the job still says Created.", "{waits} 秒后作业仍显示 Created。"),
+            checks_jobs.says("Created", values["waits"]),
+            values["waits"] + 10,
+        ),
         step(
             "pending",
             (
