@@ -48,6 +48,18 @@ RESTARTS = Parameter(
     10,
 )
 ACTS_AFTER = Parameter("acts_after", Text("Act after (seconds)", "多少秒后执行操作"), ParameterKind.SECONDS, 4, 1, 20)
+HEEDS_SIGTERM = Parameter(
+    "heeds_sigterm",
+    Text("Ends at SIGTERM", "收到 SIGTERM 即结束"),
+    ParameterKind.FLAG,
+    False,
+    help=Text(
+        "Off: a deleted pod runs on for its grace period of 5 s, and the operator sees it being deleted. On: it may be "
+        "over before the operator looks, which leaves the outcome to chance.",
+        "关闭：被删除的 Pod 会在 5 秒宽限期内继续运行，operator 能看到它正在被删除。"
+        "打开：operator 查看之前它可能已经结束，结果就取决于先后。",
+    ),
+)
 PAUSE = Parameter("pause", Text("Pause (seconds)", "暂停多少秒"), ParameterKind.SECONDS, 10, 1, 300)
 FEWER = Parameter("fewer", Text("Scaled down to", "缩容到"), ParameterKind.INTEGER, 1, 1, 19)
 WAITS = Parameter("waits", Text("Watch for (seconds)", "观察多少秒"), ParameterKind.SECONDS, 20, 5, 300)

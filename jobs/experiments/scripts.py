@@ -14,6 +14,12 @@ def shell(script: str) -> list[str]:
     return ["sh", "-c", ENDS_AT_SIGNALS + script]
 
 
+def deaf(script: str) -> list[str]:
+    """A container's command that SIGTERM does not end: the first process of a container ignores signals that it has no
+    trap for, so a deleted pod runs on until its grace period is over and it is killed."""
+    return ["sh", "-c", script]
+
+
 def sleeping(seconds: int) -> str:
     return f"sleep {seconds} & wait $!"
 

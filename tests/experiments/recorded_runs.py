@@ -58,9 +58,9 @@ RECORDED_RUNS = (
         {"codes": ", ".join(map(str, SWEPT)), "fails_after": 4, "runs_for": 25},
     ),
     RecordedRun("oom", ("oom-killed",), {"fails_after": 3, "memory": 16}),
-    RecordedRun("eviction", ("evict-exitcode",), {"policy": "ExitCode", "runs_for": 45}),
-    RecordedRun("eviction", ("evict-onfailure",), {"policy": "OnFailure", "runs_for": 45}),
-    RecordedRun("delete-pod", ("", "delete-pod-exitcode"), {"runs_for": 50}),
+    RecordedRun("eviction", ("evict-exitcode",), {"policy": "ExitCode", "runs_for": 45, "heeds_sigterm": True}),
+    RecordedRun("eviction", ("evict-onfailure",), {"policy": "OnFailure", "runs_for": 45, "heeds_sigterm": True}),
+    RecordedRun("delete-pod", ("", "delete-pod-exitcode"), {"runs_for": 50, "heeds_sigterm": True}),
     RecordedRun("node-lost", ("node-lost",), {"toleration": 8, "silent": 114, "runs_for": 150}),
     RecordedRun("suspend-resume", ("suspend-resume",), {"acts_after": 5, "pause": 15, "runs_for": 20}),
     RecordedRun(

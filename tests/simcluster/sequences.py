@@ -66,19 +66,23 @@ def conditions_told(lines: list[Line]) -> list[list[str]]:
 
 
 def life_and_death(life: list[Line]) -> list[str]:
-    """A pod's phases, its containers' exits and restarts, its deletion and its end: one entry a change."""
+    """A pod's phases, its containers' exits and restarts, its deletion and its end: one entry a change.
+
+    An init container that is done is left out: whether that is told apart from what follows is chance.
+    """
     return collapsed(_told_shortly(line) for line in life)
 
 
 def _told_shortly(line: Line) -> str:
     status = line.object.get("status") or {}
-    containers = [*(status.get("initContainerStatuses") or []), *(status.get("containerStatuses") or [])]
+    init, main = status.get("initContainerStatuses") or [], status.get("containerStatuses") or []
+    failed = [each for each in init if (each["state"].get("terminated") or {}).get("exitCode")]
     ends = [
         f"{each['name']} exit {end['exitCode']} {end.get('reason', '')}"
-        for each in containers
+        for each in [*failed, *main]
         if (end := each["state"].get("terminated")) is not None
     ]
-    restarts = [f"{each['name']} restart {each['restartCount']}" for each in containers if each["restartCount"]]
+    restarts = [f"{each['name']} restart {each['restartCount']}" for each in [*init, *main] if each["restartCount"]]
     deleting = ["deleting"] if "deletionTimestamp" in line.object["metadata"] else []
     gone = ["gone"] if line.type == "DELETED" else []
     return ", ".join([line.phase, *ends, *restarts, *deleting, *gone])

@@ -3,14 +3,15 @@
 from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
-from jobs.experiments.scripts import shell, sleeping
+from jobs.experiments.scripts import deaf, shell, sleeping
 
 TF, PYTORCH = 0, 1
 DELETED = "worker-1"
 
 
 def objects(values: Values, place: Place) -> list[Object]:
-    command, workers = shell(sleeping(values["runs_for"])), values["workers"]
+    workers = values["workers"]
+    command = (shell if values["heeds_sigterm"] else deaf)(sleeping(values["runs_for"]))
     tf = {"Worker": manifests.replica("TFJob", command, workers, "ExitCode", values)}
     pytorch = {
         "Master": manifests.replica("PyTorchJob", command, 1, "ExitCode", values),
@@ -126,6 +127,7 @@ EXPERIMENT = Experiment(
     kinds=("TFJob", "PyTorchJob"),
     parameters=(
         fields.ACTS_AFTER,
+        fields.HEEDS_SIGTERM,
         fields.changed(fields.WORKERS, default=2, minimum=2),
         fields.changed(fields.RUNS_FOR, default=300, minimum=60),
         *fields.PODS,

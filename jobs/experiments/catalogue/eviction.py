@@ -3,15 +3,14 @@
 from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
-from jobs.experiments.scripts import shell, sleeping
+from jobs.experiments.scripts import deaf, shell, sleeping
 
 EVICTED = "worker-1"
 
 
 def objects(values: Values, place: Place) -> list[Object]:
-    worker = manifests.replica(
-        "TFJob", shell(sleeping(values["runs_for"])), values["workers"], values["policy"], values
-    )
+    command = (shell if values["heeds_sigterm"] else deaf)(sleeping(values["runs_for"]))
+    worker = manifests.replica("TFJob", command, values["workers"], values["policy"], values)
     return [manifests.training_job("TFJob", place, {"Worker": worker}, values)]
 
 
@@ -60,18 +59,22 @@ EXPERIMENT = Experiment(
         "An eviction deletes the pod. While its container is being ended, the pod is Running with a "
         "deletionTimestamp, and the operator takes such a pod for a failed one at once, before there is an exit code. "
         "A TFJob then fails under every policy; a PyTorchJob would create the pod anew.\n\n"
-        "Should the operator look at the job only when the pod is in phase Failed already, the usual policy applies: "
-        "a race. The scripts here end in well under a second, and the operator usually wins it.",
+        "A program that ends at SIGTERM may be over before the operator looks. Then the pod is in phase Failed, and "
+        "the "
+        "usual policy applies: a race. The scripts here ignore SIGTERM unless you say otherwise, so the operator has "
+        "the grace period to see the deletion.",
         "驱逐会删除 Pod。在容器结束之前，Pod 处于 Running 并带有 deletionTimestamp；operator 立即把这样的 Pod "
         "视为失败，此时还没有退出码。"
         "于是 TFJob 在任何策略下都会失败；而 PyTorchJob 会重新创建这个 Pod。\n\n"
-        "如果 operator 检查作业时 Pod 已经处于 Failed 阶段，则按通常的策略处理：这是一场竞争。"
-        "这里的脚本不到一秒就会结束，通常是 operator 先看到删除。",
+        "收到 SIGTERM 就结束的程序，可能在 operator 查看之前已经结束。此时 Pod 处于 Failed "
+        "阶段，按通常的策略处理：这是一场竞争。"
+        "除非另行设置，这里的脚本会忽略 SIGTERM，operator 在整个宽限期内都能看到删除。",
     ),
     kinds=("TFJob",),
     parameters=(
         fields.POLICY,
         fields.ACTS_AFTER,
+        fields.HEEDS_SIGTERM,
         fields.changed(fields.WORKERS, default=2, minimum=2),
         fields.RUNS_FOR,
         *fields.PODS,
