@@ -31,7 +31,7 @@ def _row(row: Row, several_clusters: bool) -> str:
         f'<span class="where" title="{namespace}">{escape(job.kind)} · <bdi>{namespace}</bdi>{cluster}</span></th>'
         f'<td class="number true{hides}"><span data-value="true">{row.true_text}</span></td>'
         f'<td class="number" data-value="kubectl">{job.kubectl_restarts}</td>'
-        f'<td class="number{hides}">{job.hidden_restarts}</td>'
+        f'<td class="number{hides}" data-value="hidden">{job.hidden_restarts}</td>'
         f'<td class="chips">{"".join([_chip(chip) for chip in row.chips])}{_more(row)}</td>'
         f'<td class="life">{_strip(row.strip)}</td>'
         f'<td data-value="podgroup">{escape(job.podgroup_phase or "–")}</td>'

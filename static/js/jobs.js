@@ -31,6 +31,7 @@ function change(job) {
   if (moved && row.previousElementSibling && list.dataset.sort === "recent") announce(job);
   put(row, "true", `${job.at_least ? "≥ " : ""}${job.true}`);
   put(row, "kubectl", job.kubectl);
+  put(row, "hidden", job.hidden);
   put(row, "podgroup", job.podgroup);
   changed.add(job.id);
   timer ??= setTimeout(refresh, REFRESH);
@@ -53,8 +54,7 @@ function announce(job) {
 }
 
 function rowsAddress(ids, totals) {
-  completed(document.getElementById("q"));
-const address = new URL(list.dataset.events, location.href); // the same filter
+  const address = new URL(list.dataset.events, location.href); // the same filter
   address.pathname = list.dataset.rows;
   address.searchParams.set("ids", ids.join(","));
   address.searchParams.set("clusters", list.dataset.several);

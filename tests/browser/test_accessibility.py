@@ -1,5 +1,6 @@
 """axe-core over every page, light and dark, wide and narrow; zoom; reduced motion."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -90,6 +91,27 @@ def test_a_selection_and_an_order_are_in_the_link(site: Site, page: Any) -> None
     open_job(page, page.url)
     page.wait_for_function("() => document.querySelector('[data-status]').textContent !== ''")
     assert page.locator("[data-status]").inner_text() == said
+
+
+def test_a_range_in_the_link_stays_although_the_chosen_run_began_before_it(site: Site, page: Any) -> None:
+    open_job(page, site.job(JOB))
+    page.locator("[data-scroll] canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.wait_for_function("() => location.search.includes('pick=')")
+    pod = page.evaluate("window.restartscope.timeline.selected")
+    start = (pod["running"] + pod["ended"]) / 2
+    range_of = "() => window.restartscope.timeline.range"
+    address = (
+        page.url.split("?")[0] + f"?from={moment(start)}&to={moment(start + 1)}&pick={pod['replica']}@{pod['uid']}"
+    )
+    open_job(page, address)
+    page.wait_for_function("() => document.querySelector('[data-status]').textContent !== ''")
+    shown = page.evaluate(range_of)
+    assert shown == {"start": pytest.approx(start, abs=1e-5), "end": pytest.approx(start + 1, abs=1e-5)}
+
+
+def moment(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
 
 
 def test_with_reduced_motion_nothing_moves_by_itself(site: Site, browser: Any) -> None:

@@ -27,6 +27,20 @@ def test_worker_0s_true_restarts_rise_while_kubectl_shows_none(demo: Any, page: 
     assert page.evaluate("window.loadedOnce"), "the page was loaded anew instead of growing"
 
 
+def test_the_search_box_completes_as_before_after_rows_have_changed(demo: Any, page: Any) -> None:
+    """Every refresh of rows once made the box listen twice, so that a key did two steps."""
+    page.goto(demo.address)
+    for _ in range(2):
+        with page.expect_response("**/jobs/rows/**", timeout=CYCLE_MS):
+            pass
+    page.locator("#q").click()
+    page.keyboard.type("ex")
+    options = page.locator("#q-suggestions [role=option]")
+    options.first.wait_for()
+    page.keyboard.press("ArrowDown")
+    assert page.locator("#q").get_attribute("aria-activedescendant") == options.first.get_attribute("id")
+
+
 def test_the_recordings_can_be_browsed(demo: Any, page: Any) -> None:
     page.goto(demo.address)
     page.get_by_role("link", name="wave", exact=True).click()

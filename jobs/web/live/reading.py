@@ -91,6 +91,7 @@ def list_item(job: Job) -> Json:
         "seq": job.seq,
         "true": job.true_restarts,
         "kubectl": job.kubectl_restarts,
+        "hidden": job.hidden_restarts,
         "at_least": job.at_least,
         "podgroup": job.podgroup_phase,
         "last_restart": job.last_restart_at,

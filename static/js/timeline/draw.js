@@ -164,7 +164,9 @@ function drawRestarting(pen, view, row, top) {
   for (const span of between(view.lanes.restarting, view.scale.start, view.scale.end)) {
     const end = span.end ?? view.horizon;
     const area = span.start === null ? null : box(view.scale, span.start, end, MIN_RESTARTING);
-    if (area) boxes.push({ ...area, text: spanText(span, end) });
+    if (!area) continue;
+    const left = Math.round(area.left); // whole pixels: three of them must not be two and a shade
+    boxes.push({ left, width: Math.max(MIN_RESTARTING, Math.round(area.right) - left), text: spanText(span, end) });
   }
   for (const area of boxes) {
     rounded(pen, area.left, top - 1, area.width, row.height + 2, 2);

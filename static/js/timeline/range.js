@@ -1,9 +1,22 @@
-// The shown range in the page's address: `from` and `to` as UTC times with milliseconds; nothing means "all of it".
+// The shown range in the page's address: `from` and `to` as UTC times with microseconds, because a range may be 2 ms
+// wide; nothing means "all of it".
+
+// Epoch seconds of a UTC time, NaN for anything else. Date knows milliseconds alone.
+function read(text) {
+  const finer = /\.\d{3}(\d{1,3})Z$/.exec(text)?.[1] ?? "0";
+  return Date.parse(text) / 1000 + Number(finer.padEnd(3, "0")) / 1e6;
+}
+
+function written(epoch) {
+  const micros = Math.round(epoch * 1e6);
+  const millis = Math.floor(micros / 1000);
+  return new Date(millis).toISOString().replace("Z", `${String(micros - millis * 1000).padStart(3, "0")}Z`);
+}
 
 export function readRange(search) {
   const query = new URLSearchParams(search);
-  const from = Date.parse(query.get("from") ?? "") / 1000;
-  const to = Date.parse(query.get("to") ?? "") / 1000;
+  const from = read(query.get("from") ?? "");
+  const to = read(query.get("to") ?? "");
   return Number.isFinite(from) && Number.isFinite(to) && to > from ? { start: from, end: to } : null;
 }
 
@@ -13,8 +26,8 @@ export function writeRange(search, range) {
   query.delete("from");
   query.delete("to");
   if (range) {
-    query.set("from", new Date(range.start * 1000).toISOString());
-    query.set("to", new Date(range.end * 1000).toISOString());
+    query.set("from", written(range.start));
+    query.set("to", written(range.end));
   }
   const text = query.toString();
   return text ? `?${text}` : "";

@@ -109,7 +109,8 @@ export class Timeline {
     if (pod) {
       this.pick = null;
       this.#select(pod);
-      this.#reveal(pod);
+      if (this.range) this.#scrollTo(pod.replica); // the address says what is shown, too
+      else this.#reveal(pod);
     } else this.#scrollTo(this.pick.replica);
   }
 
