@@ -183,6 +183,7 @@ class Experiment:
     steps: Callable[[Values], tuple[Step, ...]]
     seconds: Callable[[Values], float]  # how long it takes until everything has happened
     acts: Callable[[Values], tuple[Act, ...]] = lambda _values: ()
+    inconsistent: Callable[[Values], Mapping[str, Text]] = lambda _values: {}  # what is wrong with values together
     recordings: tuple[str, ...] = ()  # the recordings of a real cluster that the expectation comes from
     table: Callable[[Values, Observed], Table] | None = None
     simulated_only: Text | None = None  # why no real cluster can do it, where that is so

@@ -1,10 +1,11 @@
 """Parameters that several experiments share, with limits that protect a cluster."""
 
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 from jobs.domain.kinds import POLICIES
-from jobs.experiments.experiment import Parameter, ParameterKind, Text
+from jobs.experiments.experiment import Parameter, ParameterKind, Text, Values
 
 WORKERS = Parameter("workers", Text("Workers", "Worker 副本数"), ParameterKind.INTEGER, 3, 1, 20)
 BACKOFF_LIMIT = Parameter(
@@ -34,7 +35,7 @@ FAILS_AFTER = Parameter(
     "fails_after", Text("Fails after (seconds)", "运行多少秒后失败"), ParameterKind.SECONDS, 10, 1, 300
 )
 RUNS_FOR = Parameter(
-    "runs_for", Text("The others run for (seconds)", "其余副本运行多少秒"), ParameterKind.SECONDS, 600, 1, 3600
+    "runs_for", Text("The others run for (seconds)", "其余副本运行多少秒"), ParameterKind.SECONDS, 600, 5, 7200
 )
 DURATION = Text("Runs for (seconds)", "运行多少秒")
 POLICY = Parameter("policy", Text("Restart policy", "重启策略"), ParameterKind.CHOICE, "ExitCode", choices=POLICIES)
@@ -111,3 +112,19 @@ PODS = (IMAGE, CPU, MEMORY, QUEUE, SCHEDULER)  # every experiment has these
 def changed(parameter: Parameter, **changes: Any) -> Parameter:
     """The parameter with another default, limit or label."""
     return replace(parameter, **changes)
+
+
+def outlasting(seconds: Callable[[Values], float]) -> Callable[[Values], Mapping[str, Text]]:
+    """Values are inconsistent where the healthy replicas end before the experiment does."""
+
+    def inconsistent(values: Values) -> Mapping[str, Text]:
+        least = round(seconds(values))
+        return {} if values["runs_for"] >= least else {"runs_for": TOO_SHORT.filled({"least": least})}
+
+    return inconsistent
+
+
+TOO_SHORT = Text(
+    "With the other values this must be at least {least}, or these replicas end before the experiment does.",
+    "按其他参数的取值，此项至少应为 {least}，否则这些副本会先于实验结束。",
+)

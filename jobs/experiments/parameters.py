@@ -66,20 +66,21 @@ def check(experiment: Experiment, raw: Mapping[str, str]) -> Checked:
         except _Wrong as wrong:
             errors[name] = wrong.text
     if not errors:
+        errors |= experiment.inconsistent(values)
+    if not errors:
         errors |= _beyond_totals(experiment, values)
     return Checked(values, errors)
 
 
 def cost(experiment: Experiment, values: Values) -> Cost:
     """The sums over the objects of a run, each as large as it ever is."""
-    scaled = {
-        (act.job, act.params["replica_type"]): act.params["replicas"]
-        for act in experiment.acts(values)
-        if act.kind is ActKind.SCALE
-    }
+    scaled = [(act.job, act.params) for act in experiment.acts(values) if act.kind is ActKind.SCALE]
     total = Cost(0, 0, 0, experiment.seconds(values))
     for job, replica_type, spec in _replica_specs(experiment.objects(values, SOMEWHERE)):
-        number = max(int(spec["replicas"]), int(scaled.get((job, replica_type), 0)))
+        later = [
+            int(to["replicas"]) for scaled_job, to in scaled if (scaled_job, to["replica_type"]) == (job, replica_type)
+        ]
+        number = max(int(spec["replicas"]), *later, 0)
         limits = [each["resources"]["limits"] for each in spec["template"]["spec"]["containers"]]
         total = replace(
             total,

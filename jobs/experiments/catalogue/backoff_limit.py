@@ -113,5 +113,6 @@ EXPERIMENT = Experiment(
     objects=objects,
     steps=steps,
     seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
     recordings=("pt-onfailure-one-worker", "pt-exitcode-worker"),
 )

@@ -7,7 +7,7 @@ from jobs.experiments.scripts import by_pod, failing, shell, sleeping
 
 FAILING = "worker-0"
 DEADLINE = Parameter(
-    "deadline", Text("activeDeadlineSeconds", "activeDeadlineSeconds"), ParameterKind.SECONDS, 20, 15, 600
+    "deadline", Text("activeDeadlineSeconds", "activeDeadlineSeconds"), ParameterKind.SECONDS, 40, 20, 600
 )
 
 

@@ -59,6 +59,10 @@ def steps(values: Values) -> tuple[Step, ...]:
     )
 
 
+def seconds(values: Values) -> float:
+    return 15 + (values["backoff_limit"] + 1) * (values["fails_after"] + 7)
+
+
 EXPERIMENT = Experiment(
     name="failing-init",
     title=Text("A failing init container", "init 容器失败"),
@@ -94,5 +98,6 @@ EXPERIMENT = Experiment(
     ),
     objects=objects,
     steps=steps,
-    seconds=lambda values: 15 + (values["backoff_limit"] + 1) * (values["fails_after"] + 7),
+    seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
 )

@@ -61,6 +61,10 @@ def steps(values: Values) -> tuple[Step, ...]:
     )
 
 
+def seconds(values: Values) -> float:
+    return 12 + (values["backoff_limit"] + 1) * (values["fails_after"] + 6)
+
+
 EXPERIMENT = Experiment(
     name="failing-master",
     title=Text("ExitCode, the master fails", "ExitCode：master 失败"),
@@ -93,6 +97,7 @@ EXPERIMENT = Experiment(
     ),
     objects=objects,
     steps=steps,
-    seconds=lambda values: 12 + (values["backoff_limit"] + 1) * (values["fails_after"] + 6),
+    seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
     recordings=("pt-exitcode-master",),
 )

@@ -58,6 +58,10 @@ def steps(values: Values) -> tuple[Step, ...]:
     )
 
 
+def seconds(values: Values) -> float:
+    return 15 + in_place_seconds(values["fails_after"], values["backoff_limit"])
+
+
 EXPERIMENT = Experiment(
     name="failing-ps",
     title=Text("The PS fails", "PS 失败"),
@@ -90,6 +94,7 @@ EXPERIMENT = Experiment(
     ),
     objects=objects,
     steps=steps,
-    seconds=lambda values: 15 + in_place_seconds(values["fails_after"], values["backoff_limit"]),
+    seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
     recordings=("tf-ps-fails",),
 )

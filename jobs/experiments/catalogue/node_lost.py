@@ -1,5 +1,7 @@
 """The node of a worker falls silent: its pod is evicted, and cannot end before the node is back."""
 
+from collections.abc import Mapping
+
 from jobs.experiments import checks_pods, checks_restarts, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import (
@@ -106,6 +108,17 @@ def acts(values: Values) -> tuple[Act, ...]:
     )
 
 
+def inconsistent(values: Values) -> Mapping[str, Text]:
+    least = round(GRACE + values["toleration"] + 10)
+    if values["silent"] >= least:
+        return {}
+    text = Text(
+        "This must be at least {least}, or the node is back before the worker is evicted.",
+        "此项至少应为 {least}，否则节点会在 worker 被驱逐之前恢复。",
+    )
+    return {"silent": text.filled({"least": least})}
+
+
 EXPERIMENT = Experiment(
     name="node-lost",
     title=Text("A node is lost", "节点丢失"),
@@ -141,6 +154,7 @@ EXPERIMENT = Experiment(
     objects=objects,
     steps=steps,
     acts=acts,
+    inconsistent=inconsistent,
     seconds=lambda values: 30 + max(values["silent"], GRACE + values["toleration"]),
     recordings=("node-lost",),
     simulated_only=Text(

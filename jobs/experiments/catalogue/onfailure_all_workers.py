@@ -50,6 +50,10 @@ def steps(values: Values) -> tuple[Step, ...]:
     )
 
 
+def seconds(values: Values) -> float:
+    return 20 + in_place_seconds(values["fails_after"], 1)
+
+
 EXPERIMENT = Experiment(
     name="onfailure-all-workers",
     title=Text("OnFailure, all workers fail", "OnFailure：所有 worker 都失败"),
@@ -83,5 +87,6 @@ EXPERIMENT = Experiment(
     ),
     objects=objects,
     steps=steps,
-    seconds=lambda values: 20 + in_place_seconds(values["fails_after"], 1),
+    seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
 )

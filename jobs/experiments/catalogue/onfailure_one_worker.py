@@ -69,6 +69,10 @@ def steps(values: Values) -> tuple[Step, ...]:
     )
 
 
+def seconds(values: Values) -> float:
+    return 15 + in_place_seconds(values["fails_after"], values["backoff_limit"])
+
+
 EXPERIMENT = Experiment(
     name="onfailure-one-worker",
     title=Text("OnFailure, one worker fails", "OnFailure：一个 worker 失败"),
@@ -108,6 +112,7 @@ EXPERIMENT = Experiment(
     ),
     objects=objects,
     steps=steps,
-    seconds=lambda values: 15 + in_place_seconds(values["fails_after"], values["backoff_limit"]),
+    seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
     recordings=("tf-onfailure-one-worker",),
 )

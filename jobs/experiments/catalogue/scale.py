@@ -1,5 +1,7 @@
 """Scaled down and up again: the replica comes back, and that is no restart (restart facts, section 3)."""
 
+from collections.abc import Mapping
+
 from jobs.experiments import checks_jobs, checks_pods, fields, manifests
 from jobs.experiments.checklist import SETTLE, START, checklist, step
 from jobs.experiments.experiment import Act, ActKind, Experiment, Object, Place, Step, Text, Values
@@ -55,6 +57,13 @@ def acts(values: Values) -> tuple[Act, ...]:
     )
 
 
+def inconsistent(values: Values) -> Mapping[str, Text]:
+    if values["fewer"] < values["workers"]:
+        return {}
+    least = Text("This must be fewer than there are workers: {workers}.", "此项必须小于 worker 的数量：{workers}。")
+    return {"fewer": least.filled(values)}
+
+
 EXPERIMENT = Experiment(
     name="scale",
     title=Text("Scale down and up", "缩容与扩容"),
@@ -88,5 +97,6 @@ EXPERIMENT = Experiment(
     objects=objects,
     steps=steps,
     acts=acts,
+    inconsistent=inconsistent,
     seconds=lambda values: 35 + values["acts_after"] + values["pause"],
 )

@@ -73,6 +73,10 @@ def steps(values: Values) -> tuple[Step, ...]:
     )
 
 
+def seconds(values: Values) -> float:
+    return 10 + (values["backoff_limit"] + 1) * (values["fails_after"] + 6)
+
+
 EXPERIMENT = Experiment(
     name="seed",
     title=Text("Restarts that kubectl does not show", "kubectl 看不到的重启"),
@@ -117,6 +121,7 @@ EXPERIMENT = Experiment(
     ),
     objects=objects,
     steps=steps,
-    seconds=lambda values: 10 + (values["backoff_limit"] + 1) * (values["fails_after"] + 6),
+    seconds=seconds,
+    inconsistent=fields.outlasting(seconds),
     recordings=("seed-exitcode-138",),
 )

@@ -89,7 +89,7 @@ EXPERIMENT = Experiment(
         fields.changed(fields.ACTS_AFTER, default=5),
         fields.PAUSE,
         fields.changed(fields.WORKERS, default=2),
-        fields.changed(fields.RUNS_FOR, label=fields.DURATION, default=30, minimum=20),
+        fields.changed(fields.RUNS_FOR, label=fields.DURATION, default=30, minimum=25),
         *fields.PODS,
     ),
     objects=objects,
