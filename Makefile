@@ -13,7 +13,7 @@ SAME_SQL := --ignore tests/properties --ignore tests/fuzz --ignore tests/store/t
 # Names of the interpreters to try; a name on the path may be a shim that does not run.
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
 
-.PHONY: help install demo test test-deep lint types checks test-postgres test-sqlite browser lock bench screenshots messages clean
+.PHONY: help install demo test test-deep lint types checks test-postgres test-sqlite browser busybox lock bench screenshots messages clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/\1|\2/' | awk -F'|' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -39,7 +39,7 @@ $(INSTALLED): requirements.lock
 demo: $(INSTALLED) ## start everything against a simulated cluster, and print where to look
 	@$(PY) -m demo
 
-test: checks browser test-postgres test-sqlite ## all checks and all tests, on PostgreSQL and SQLite, set-up included
+test: checks browser busybox test-postgres test-sqlite ## all checks and all tests, on PostgreSQL and SQLite, set-up included
 
 test-deep: $(INSTALLED) browser ## the tests that take long
 	@$(CLEAN_ENV) $(PYTEST) $(PARALLEL) -m deep || [ $$? -eq 5 ] # 5: there are none
@@ -58,6 +58,9 @@ types: $(INSTALLED) ## mypy
 
 browser: $(INSTALLED)
 	@$(PY) -m tests.support.chromium
+
+busybox: $(INSTALLED)
+	@$(PY) -m tests.support.busybox
 
 test-postgres: $(INSTALLED)
 	@echo "Database tests on PostgreSQL"

@@ -14,7 +14,7 @@ import pytest
 
 from demo import processes as child_processes
 from demo import valkey as embedded_valkey
-from tests.support import chromium, postgres
+from tests.support import busybox, chromium, postgres
 
 ROOT = Path(__file__).resolve().parent.parent
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "live_server"}
@@ -37,11 +37,12 @@ def _fixtures(item: pytest.Item) -> list[str]:
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:
-    """One line that names the browser tests that were left out, so that green does not hide them."""
-    skipped = [report for report in terminalreporter.getreports("skipped") if chromium.MISSING in str(report.longrepr)]
-    if skipped:
-        names = ", ".join(report.nodeid for report in skipped)
-        terminalreporter.write_line(f"Browser tests skipped, {chromium.MISSING}: {names}", yellow=True)
+    """One line that names the tests that were left out for want of a program, so that green does not hide them."""
+    for tests, missing in (("Browser tests", chromium.MISSING), ("Tests of scripts", busybox.MISSING)):
+        skipped = [report for report in terminalreporter.getreports("skipped") if missing in str(report.longrepr)]
+        if skipped:
+            names = ", ".join(dict.fromkeys(report.nodeid for report in skipped))
+            terminalreporter.write_line(f"{tests} skipped, {missing}: {names}", yellow=True)
 
 
 @pytest.fixture(autouse=True)
@@ -158,13 +159,21 @@ def postgres_url(postgres_server: str) -> Iterator[str]:
         yield url
 
 
+def _program(path: str | None, missing: str) -> str:
+    """The path of a program. Without it the test is skipped, but in CI (CI=true) that is a failure."""
+    if path is None:
+        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(missing)
+    return path
+
+
 @pytest.fixture(scope="session")
 def chromium_path() -> str:
-    """The browser's path. Without one the test is skipped, but in CI (CI=true) that is a failure."""
-    path = chromium.find()
-    if path is None:
-        (pytest.fail if os.environ.get("CI") == "true" else pytest.skip)(chromium.MISSING)
-    return path
+    return _program(chromium.find(), chromium.MISSING)
+
+
+@pytest.fixture(scope="session")
+def busybox_path() -> str:
+    return _program(busybox.find(), busybox.MISSING)
 
 
 @pytest.fixture(scope="session")

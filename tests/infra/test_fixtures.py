@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import psycopg
+import pytest
 import redis
 
 from demo import processes as child_processes
@@ -52,27 +53,48 @@ def test_a_child_that_ignores_the_request_is_killed_with_its_children(tmp_path: 
     assert not alive(grandchild) or "Z" in Path(f"/proc/{grandchild}/stat").read_text().split()[2]
 
 
-def browser_tests(path: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+def run_tests(folder: str, path: str, **environ: str) -> "subprocess.CompletedProcess[str]":
+    """The tests of a folder or file where only programs on ``path`` are found."""
     clean = {name: value for name, value in os.environ.items() if name != "CI" and not name.startswith("PYTEST_")}
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/browser"]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", folder]
     return subprocess.run(
         command, env=clean | {"PATH": path} | environ, cwd=ROOT, capture_output=True, text=True, check=False
     )
 
 
-def test_without_a_browser_its_tests_are_skipped_by_name(tmp_path: Path) -> None:
-    run = browser_tests(str(tmp_path))
+PROGRAMS = [
+    (
+        "tests/browser",
+        "Browser tests skipped",
+        "no Chromium on this machine: install the package chromium",
+        "tests/browser/test_live_job.py::test_the_recordings_can_be_browsed",
+    ),
+    (
+        "tests/experiments/test_scripts.py",
+        "Tests of scripts skipped",
+        "no busybox on this machine: install the package busybox",
+        "tests/experiments/test_scripts.py::test_sigterm_ends_a_script_at_once",
+    ),
+]
+
+
+@pytest.mark.parametrize(("folder", "begins", "missing", "test"), PROGRAMS)
+def test_without_a_program_its_tests_are_skipped_by_name(
+    folder: str, begins: str, missing: str, test: str, tmp_path: Path
+) -> None:
+    run = run_tests(folder, str(tmp_path))
     assert run.returncode == 0, run.stdout
-    (line,) = [line for line in run.stdout.splitlines() if line.startswith("Browser tests skipped")]
-    assert "install the package chromium" in line
-    assert "tests/browser/test_live_job.py::test_the_recordings_can_be_browsed" in line
-    assert re.match(r"\d+ skipped", run.stdout.splitlines()[-1])
+    (line,) = [line for line in run.stdout.splitlines() if line.startswith(begins)]
+    assert missing in line
+    assert test in line
+    assert re.search(r"\d+ skipped", run.stdout.splitlines()[-1])
 
 
-def test_without_a_browser_ci_fails(tmp_path: Path) -> None:
-    run = browser_tests(str(tmp_path), CI="true")
+@pytest.mark.parametrize(("folder", "begins", "missing", "test"), PROGRAMS)
+def test_without_a_program_ci_fails(folder: str, begins: str, missing: str, test: str, tmp_path: Path) -> None:
+    run = run_tests(folder, str(tmp_path), CI="true")
     assert run.returncode == 1
-    assert "no Chromium on this machine" in run.stdout
+    assert missing in run.stdout
 
 
 def test_a_busy_port_is_not_free() -> None:

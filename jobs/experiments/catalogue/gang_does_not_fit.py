@@ -7,7 +7,7 @@ from jobs.experiments.scripts import shell, sleeping
 
 
 def objects(values: Values, place: Place) -> list[Object]:
-    worker = manifests.replica("TFJob", shell(sleeping(20)), values["workers"], "ExitCode", values)
+    worker = manifests.replica("TFJob", shell(sleeping(10)), values["workers"], "ExitCode", values)
     return [manifests.training_job("TFJob", place, {"Worker": worker}, values)]
 
 
