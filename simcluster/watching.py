@@ -1,6 +1,7 @@
 """Watches: one dispatcher that encodes a change once for all, and a bounded queue per watcher."""
 
 import asyncio
+import itertools
 from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import Any
@@ -110,7 +111,7 @@ class Watcher:
     def take(self) -> bytes:
         """What to send next; empty when there is nothing."""
         if self._has_backlog:
-            lines = [line for line, _ in zip(self.backlog, range(_BACKLOG_LINES), strict=False)]
+            lines = list(itertools.islice(self.backlog, _BACKLOG_LINES))
             if lines:
                 return b"".join(lines)
             self._has_backlog = False

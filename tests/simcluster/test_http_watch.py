@@ -5,6 +5,8 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+import pytest
+
 from simcluster.options import Options
 from simcluster.resources import PODS, TFJOBS
 from tests.simcluster.simserver import RawWatch, SimServer, pod, tfjob
@@ -38,6 +40,17 @@ def test_replay_goes_on_from_a_version(server: SimServer) -> None:
     assert {line["type"] for line in lines} == {"MODIFIED"}
     everything = server.events(f"{JOBS}?watch=true&resourceVersion={versions[0] - 1}&timeoutSeconds=1")
     assert [line["type"] for line in everything] == ["ADDED", *["MODIFIED"] * 4]
+
+
+@pytest.mark.parametrize("count", [199, 200, 201, 1_000])
+def test_a_long_backlog_comes_whole(server: SimServer, count: int) -> None:
+    """Both what there is and what has happened since a version, although it is sent in portions."""
+    before = server.call(lambda: server.store.resource_version)
+    server.call(lambda: [server.store.create(PODS, pod(f"p{number}")) for number in range(count)])
+    wanted = list(range(before + 1, before + count + 1))
+    for query in (f"resourceVersion={before}", "resourceVersion=0"):
+        lines = server.events(f"/api/v1/pods?watch=1&timeoutSeconds=1&{query}")
+        assert sorted(versions_of(lines)) == wanted
 
 
 def test_nothing_is_lost_or_doubled_between_list_and_watch(server: SimServer) -> None:
