@@ -26,10 +26,10 @@ def check_shape(resource: Resource, obj: Any) -> dict[str, Any]:
     """The object, if apiVersion and kind fit and its metadata can be read. Raises ApiError 400."""
     if not isinstance(obj, dict):
         raise bad_request(f"the object provided is unrecognized (must be of type {resource.kind})")
-    for field, wanted in (("apiVersion", resource.api_version), ("kind", resource.kind)):
-        if obj.get(field, wanted) != wanted:
-            raise bad_request(f"{field} in the data ({obj[field]}) does not match the expected {field} ({wanted})")
-    metadata = obj.get("metadata")
+    _check_type(resource, obj)
+    if obj.get("metadata") is None:
+        obj = {**obj, "metadata": {}}
+    metadata = obj["metadata"]
     if not isinstance(metadata, dict):
         raise bad_request(f"{resource.kind}: metadata must be an object")
     for field in ("spec", "status"):
@@ -47,6 +47,20 @@ def check_shape(resource: Resource, obj: Any) -> dict[str, Any]:
     return obj
 
 
+def _check_type(resource: Resource, obj: dict[str, Any]) -> None:
+    version, kind = obj.get("apiVersion") or resource.api_version, obj.get("kind") or resource.kind
+    if version != resource.api_version:
+        expected = resource.api_version
+        raise bad_request(
+            f"the API version in the data ({version}) does not match the expected API version ({expected})"
+        )
+    if kind != resource.kind and resource.custom:
+        raise bad_request(f"kind in the data ({kind}) does not match the expected kind ({resource.kind})")
+    if kind != resource.kind:
+        why = f"converting ({resource.version}.{kind}) to (core.{resource.kind}): unknown conversion"
+        raise bad_request(f'{kind} in version "{resource.version}" cannot be handled as a {resource.kind}: {why}')
+
+
 _METADATA_TYPES: dict[str, type] = {
     "name": str,
     "generateName": str,
@@ -62,28 +76,34 @@ _METADATA_TYPES: dict[str, type] = {
 
 def check_name(resource: Resource, name: str) -> None:
     """Raises ApiError 422 unless the name is a DNS subdomain (a label for namespaces)."""
+    found = name_fault(resource, name)
+    if found is not None:
+        raise invalid(resource, name, [found])
+
+
+def name_fault(resource: Resource, name: str) -> dict[str, str] | None:
+    """What is wrong with an object's name, as the cause of a 422."""
     pattern, text, limit = (_SUBDOMAIN, _SUBDOMAIN_TEXT, 253)
     if resource is NAMESPACES:
         pattern, text, limit = (_LABEL, _LABEL_TEXT, 63)
     if not name:
         message = "Required value: name or generateName is required"
-        raise invalid(resource, name, [cause("FieldValueRequired", message, "metadata.name")])
+        return cause("FieldValueRequired", message, "metadata.name")
     if resource in RBAC_RESOURCES:  # such names may hold colons
-        _check_path_segment(resource, name)
-        return
+        return _path_segment_fault(name)
     if len(name) > limit:
         message = f'Invalid value: "{name}": must be no more than {limit} characters'
-        raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
+        return cause("FieldValueInvalid", message, "metadata.name")
     if re.fullmatch(pattern, name) is None:
-        message = f'Invalid value: "{name}": {text}'
-        raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
+        return cause("FieldValueInvalid", f'Invalid value: "{name}": {text}', "metadata.name")
+    return None
 
 
-def _check_path_segment(resource: Resource, name: str) -> None:
+def _path_segment_fault(name: str) -> dict[str, str] | None:
     if name in (".", "..") or "/" in name or "%" in name:
         reason = f"may not be '{name}'" if name in (".", "..") else f"may not contain '{'/' if '/' in name else '%'}'"
-        message = f'Invalid value: "{name}": {reason}'
-        raise invalid(resource, name, [cause("FieldValueInvalid", message, "metadata.name")])
+        return cause("FieldValueInvalid", f'Invalid value: "{name}": {reason}', "metadata.name")
+    return None
 
 
 def validate(resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None = None, whole: bool = True) -> None:

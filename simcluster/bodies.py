@@ -11,6 +11,7 @@ from simcluster.errors import ApiError, bad_request, unsupported_media_type
 LIMIT = 3 * 1024 * 1024
 YAML = "application/yaml"
 APPLY = "application/apply-patch+yaml"
+MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 MEDIA_TYPES = ("application/json", YAML, protobuf.MEDIA_TYPE)
 
 
@@ -19,9 +20,10 @@ def content_type(request: Request) -> str:
 
 
 async def read(request: Request) -> bytes:
-    """The whole body. Raises ApiError 413."""
+    """The whole body. Raises ApiError 413, before it has come if its length says so."""
     chunks: list[bytes] = []
-    size = 0
+    told = request.headers.get("content-length", "")
+    size = int(told) if told.isdecimal() and int(told) > LIMIT else 0
     async for chunk in request.stream():
         size += len(chunk)
         if size > LIMIT:
@@ -42,6 +44,23 @@ def decoded(body: bytes, media_type: str, kind: str) -> Any:
     if media_type not in (*MEDIA_TYPES, APPLY, ""):
         raise unsupported_media_type(MEDIA_TYPES)
     return encoding.decoded(body, kind)
+
+
+def decoded_patch(body: bytes, media_type: str) -> Any:
+    """The value of a patch. Raises ApiError 400 in the words of each type's decoder."""
+    is_list = media_type == JSON_PATCH
+    start = "error decoding patch: " if media_type == MERGE else ""
+    try:
+        value = encoding.decoded(body, "")
+    except ApiError as error:
+        if encoding.NESTED in error.message:
+            raise
+        raise bad_request(f"{start}{encoding.parse_error(body.decode('utf-8', 'replace'))}") from None
+    if isinstance(value, list if is_list else dict):
+        return value
+    found = {dict: "object", list: "array", str: "string", bool: "bool", type(None): "null"}.get(type(value), "number")
+    wanted = "jsonpatch.Patch" if is_list else "map[string]interface {}"
+    raise bad_request(f"{start}json: cannot unmarshal {found} into Go value of type {wanted}")
 
 
 class _Loader(yaml.SafeLoader):

@@ -24,7 +24,10 @@ class DeleteOptions:
         if grace is not None and (not isinstance(grace, int) or isinstance(grace, bool)):
             raise bad_request("DeleteOptions: gracePeriodSeconds must be a number")
         self.grace_seconds: int | None = number(query, "gracePeriodSeconds") if grace is None else grace
-        self.dry_run = is_dry_run(query) or "All" in (given.get("dryRun") or [])
+        if self.grace_seconds is not None and self.grace_seconds < 0:
+            self.grace_seconds = 1  # as the server takes a negative one
+        dry_run = given.get("dryRun")
+        self.dry_run = is_dry_run(query) or (isinstance(dry_run, list) and "All" in dry_run)
         self.propagation = given.get("propagationPolicy") or query.get("propagationPolicy") or "Background"
         if given.get("orphanDependents") is True or query.get("orphanDependents") == "true":
             self.propagation = "Orphan"

@@ -10,6 +10,7 @@ from simcluster.errors import bad_request
 _ENCODER = msgspec.json.Encoder()
 _DECODER = msgspec.json.Decoder()
 _MAX_DEPTH = 200  # far more than any real object; what is stored must never be too deep for whoever reads it
+NESTED = "the object provided is nested"
 _ESCAPES = ((b"&", b"\\u0026"), (b"<", b"\\u003c"), (b">", b"\\u003e"))
 
 
@@ -38,7 +39,7 @@ def decoded(body: bytes, expected_kind: str) -> Any:
             f"json parse error: {parse_error(text)} ({shown})"
         ) from None
     if body.count(b"[") + body.count(b"{") > _MAX_DEPTH and _is_deeper(value, _MAX_DEPTH):
-        raise bad_request(f"the object provided is nested more than {_MAX_DEPTH} levels deep")
+        raise bad_request(f"{NESTED} more than {_MAX_DEPTH} levels deep")
     return value
 
 

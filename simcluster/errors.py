@@ -155,6 +155,12 @@ def method_not_allowed() -> ApiError:
     )
 
 
+def verb_not_supported(resource: Resource, verb: str) -> ApiError:
+    """405 as custom resources answer it."""
+    message = f'{verb} is not supported on resources of kind "{resource.qualified}"'
+    return ApiError(405, "MethodNotAllowed", message, _details(resource))
+
+
 def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     message = f"the body of the request was in an unknown format - accepted media types include: {', '.join(accepted)}"
     return ApiError(415, "UnsupportedMediaType", message)

@@ -2,16 +2,16 @@
 
 import logging
 import random
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
 from starlette.applications import Starlette
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
-from starlette.types import ASGIApp
+from starlette.types import ASGIApp, Receive, Scope, Send
 
-from simcluster import answers, bodies, errors, forms, listing, openapi, reading, reviews, scale
+from simcluster import answers, bodies, errors, forms, listing, openapi, reading, reviews, scale, writes
 from simcluster.access import Access, actor_of
 from simcluster.audit import AuditLog
 from simcluster.authentication import User
@@ -34,7 +34,19 @@ from simcluster.writes import Writer
 Obj = dict[str, Any]
 
 log = logging.getLogger(__name__)
-_METHODS = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_GONE = 499  # noted nowhere: the client has left
+
+
+class _AnyMethod:
+    """The endpoint for every method, those that HTTP does not know as well: the API server has words for them."""
+
+    def __init__(self, handle: Callable[[Request], Awaitable[Any]]) -> None:
+        self._handle = handle
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        response = await self._handle(Request(scope, receive, send))
+        await response(scope, receive, send)
 
 
 class ApiServer:
@@ -69,7 +81,7 @@ class ApiServer:
         return Starlette(
             routes=[
                 Route("/sim/{action:path}", control.handle, methods=["GET", "POST"]),
-                Route("/{path:path}", self._handle, methods=_METHODS),
+                Route("/{path:path}", _AnyMethod(self._handle)),
             ]
         )
 
@@ -86,6 +98,8 @@ class ApiServer:
             return await self._answer(request)
         except ApiError as error:
             return answers.status(error)
+        except ClientDisconnect:
+            return Response(status_code=_GONE)
         except Exception:
             log.exception("%s %s failed", request.method, request.url.path)
             return answers.status(errors.internal("an error on the server"))
@@ -105,12 +119,31 @@ class ApiServer:
         if target is not None and target.resource not in self.options.missing:
             return await self._serve(request, user, target)
         self._access.check_path(user, request.url.path, "get")
+        parent = parse_target(group, version, rest[:-1]) if target is None and rest else None
+        if parent is not None and parent.name and parent.resource.custom and not parent.subresource:
+            self._refuse_subresource(parent)
         return self._discover(request, parts)
 
+    def _refuse_subresource(self, parent: Target) -> None:
+        """A subresource that a custom resource does not have is said to be the object that is not there."""
+        if parent.resource not in self.options.missing:
+            raise errors.not_found(parent.resource, parent.name)
+
     def _discover(self, request: Request, parts: list[str]) -> Response:
+        if parts[:2] == ["api", "v1"] and len(parts) > 2:
+            raise ApiError(404, "NotFound", "the server could not find the requested resource", details={})
+        response = self._described(request, parts)
+        if response is None:
+            return answers.not_installed()
+        if request.method != "GET":
+            raise errors.method_not_allowed()
+        return response
+
+    def _described(self, request: Request, parts: list[str]) -> Response | None:
+        """What the server says of itself at a path; None if that leads nowhere."""
         discovery = Discovery(self.options.missing)
         document: Obj | None = None
-        match parts if request.method == "GET" else []:
+        match parts:
             case ["version"]:
                 return answers.json(200, VERSION, pretty=True)
             case ["api" | "apis" as root] if "as=APIGroupDiscoveryList" in request.headers.get("accept", ""):
@@ -129,11 +162,9 @@ class ApiServer:
                 document = discovery.group(name)
             case ["api", "v1"]:
                 document = discovery.resource_list("", "v1")
-            case ["api", "v1", *_]:
-                raise ApiError(404, "NotFound", "the server could not find the requested resource", details={})
             case ["apis", group, version] if discovery.has_group_version(group, version):
                 document = discovery.resource_list(group, version)
-        return answers.not_installed() if document is None else answers.json(200, document)
+        return None if document is None else answers.json(200, document)
 
     async def _review(self, request: Request, user: User, target: Target) -> Response:
         """Answers a question; nothing is stored."""
@@ -160,6 +191,8 @@ class ApiServer:
     async def _serve(self, request: Request, user: User, target: Target) -> Any:
         query = request.query_params
         verb = verb_of(request.method, target, query)
+        if verb is None and target.resource.custom:
+            raise errors.verb_not_supported(target.resource, _VERBS.get(request.method, ""))
         if verb is None:
             raise errors.method_not_allowed()
         self._access.check(user, verb, target)
@@ -189,9 +222,7 @@ class ApiServer:
             given = bodies.decoded(body, media_type, "DeleteOptions") if body.strip() else {}
             return self._delete(target, query, DeleteOptions(query, given), writer)
         if verb == "patch":
-            # A patch is JSON; an applied configuration may be YAML.
-            shape = media_type if media_type == bodies.APPLY else "application/json"
-            written = writer.patch(target, query, bodies.decoded(body, shape, target.resource.kind), media_type)
+            written = writer.patch(target, query, self._patch_of(target, body, media_type), media_type)
             return answers.json(written.code, written.object, warnings=written.warnings)
         if target.subresource == "eviction":
             eviction = bodies.decoded(body, media_type, "Eviction")
@@ -203,6 +234,13 @@ class ApiServer:
         write = writer.create if verb == "create" else writer.update
         written = write(target, query, bodies.decoded(body, media_type, target.resource.kind))
         return answers.json(written.code, written.object, warnings=written.warnings)
+
+    @staticmethod
+    def _patch_of(target: Target, body: bytes, media_type: str) -> Any:
+        """An applied configuration may be YAML, every other patch is JSON; of another type it is not read."""
+        if media_type == bodies.APPLY:
+            return bodies.decoded(body, media_type, target.resource.kind)
+        return bodies.decoded_patch(body, media_type) if media_type in writes.PATCHES else None
 
     def _delete(self, target: Target, query: Mapping[str, str], options: DeleteOptions, writer: Writer) -> Response:
         if target.name:

@@ -4,10 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 from simcluster.clock import parse_rfc3339, rfc3339_micro
-from simcluster.errors import bad_request
+from simcluster.errors import ApiError, bad_request, cause
 from simcluster.requests import flag, number
 
 Obj = dict[str, Any]
+_BOUNDS = {0: "or equal to 0", 1: "0"}  # how "at least so much" is said
 _PAUSE = 9  # digits after the second, as container runtimes write them
 
 
@@ -57,16 +58,31 @@ def check_has_run(pod: Obj, container: str, previous: bool) -> None:
     raise bad_request(f'container "{container}" in pod "{name}" {why}')
 
 
-class LogQuery:
-    """tailLines, sinceSeconds, sinceTime, timestamps, limitBytes, previous, follow. Raises ApiError 400."""
+def _check_limits(pod: str, given: Mapping[str, tuple[int | None, int]]) -> None:
+    """Each number and the least that it may be. Raises ApiError 422."""
+    causes = [
+        cause("FieldValueInvalid", f"Invalid value: {value}: must be greater than {_BOUNDS[least]}", name)
+        for name, (value, least) in given.items()
+        if value is not None and value < least
+    ]
+    if causes:
+        texts = [f"{each['field']}: {each['message']}" for each in causes]
+        text = texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]"
+        details = {"name": pod, "kind": "PodLogOptions", "causes": causes}
+        raise ApiError(422, "Invalid", f'PodLogOptions "{pod}" is invalid: {text}', details)
 
-    def __init__(self, query: Mapping[str, str], now: float) -> None:
+
+class LogQuery:
+    """tailLines, sinceSeconds, sinceTime, timestamps, limitBytes, previous, follow. Raises ApiError 400, 422."""
+
+    def __init__(self, pod: str, query: Mapping[str, str], now: float) -> None:
         self.previous = flag(query, "previous")
         self.follow = flag(query, "follow")
         self._timestamps = flag(query, "timestamps")
         self._limit = number(query, "limitBytes")
         self._tail = number(query, "tailLines")
         seconds = number(query, "sinceSeconds")
+        _check_limits(pod, {"tailLines": (self._tail, 0), "limitBytes": (self._limit, 1), "sinceSeconds": (seconds, 1)})
         self._since = now - seconds if seconds is not None else float("-inf")
         if query.get("sinceTime"):
             try:

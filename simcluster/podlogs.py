@@ -18,7 +18,7 @@ def pod_log(store: Store, source: LogSource, target: Target, query: Mapping[str,
     """Raises ApiError 404, 400."""
     pod = store.get(PODS, target.namespace, target.name)
     container = container_of(pod, query)
-    wanted = LogQuery(query, store.clock.now())
+    wanted = LogQuery(target.name, query, store.clock.now())
     check_has_run(pod, container, wanted.previous)
     uid = pod["metadata"]["uid"]
     entries = source.entries_of(uid, container, wanted.previous)

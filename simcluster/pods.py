@@ -4,6 +4,7 @@ import random
 from collections.abc import Iterator
 from typing import Any
 
+from simcluster.admission import name_fault
 from simcluster.controllers.podspec import completed_pod
 from simcluster.errors import cause, invalid
 from simcluster.resources import PODS
@@ -26,8 +27,10 @@ def admitted(pod: Obj, rng: random.Random, store: Store) -> Obj:
     """A new pod with the server's defaults, its token volume and tolerations. Raises ApiError 422 with all faults."""
     spec = pod.get("spec")
     causes = list(_faults(spec if isinstance(spec, dict) else {}))
+    name = pod["metadata"].get("name") or ""
+    fault = None if not name and pod["metadata"].get("generateName") else name_fault(PODS, name)
     if causes:
-        raise invalid(PODS, pod["metadata"].get("name", ""), causes)
+        raise invalid(PODS, name, [*([fault] if fault else []), *causes])
     completed = completed_pod(pod, rng, store)
     if spec and _brings_its_token(spec):  # a pod that was written out in full and read in again
         spec_only = {"volumes": spec.get("volumes") or [], "containers": spec["containers"]}

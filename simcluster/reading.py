@@ -26,11 +26,12 @@ def list_objects(store: Store, target: Target, query: Query, form: Form) -> Resp
         target.resource,
         target.namespace,
         selector,
-        number(query, "limit") or 0,
+        max(0, number(query, "limit") or 0),
         query.get("continue", ""),
         query.get("resourceVersion", ""),
         query.get("resourceVersionMatch", ""),
     )
+    number(query, "timeoutSeconds")  # read, and refused if it is none, for lists too
     page = listing.read_page(store, wanted)
     return StreamingResponse(_in_turns(page.encoded(form)), headers=answers.headers(), media_type="application/json")
 

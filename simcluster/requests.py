@@ -1,12 +1,13 @@
 """What a request asks for: the target in its path, its verb, the options in its query."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from simcluster.errors import bad_request
 from simcluster.resources import Resource, by_path
 
-_TRUE = frozenset(("1", "t", "T", "true", "TRUE", "True"))
+_INT64 = 1 << 63
 _VERBS = {"PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -44,7 +45,7 @@ def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str | None
         return "get" if method == "GET" else None
     if target.subresource in ("eviction", "token"):
         return "create" if method == "POST" else None
-    if method == "GET":
+    if method == "GET" or (method == "HEAD" and target.resource.custom):
         return "watch" if flag(query, "watch") else "get" if target.name else "list"
     if not target.name:
         return {"POST": "create", "DELETE": "deletecollection"}.get(method)
@@ -53,21 +54,20 @@ def verb_of(method: str, target: Target, query: Mapping[str, str]) -> str | None
 
 
 def flag(query: Mapping[str, str], name: str) -> bool:
-    return query.get(name, "") in _TRUE
+    """Whether a query asks for something: with any value but "0" and "false"."""
+    return name in query and query[name] != "0" and query[name].lower() != "false"
 
 
 def number(query: Mapping[str, str], name: str) -> int | None:
-    """A whole number of the query; None if it is not given. Raises ApiError 400."""
+    """A whole number of the query, perhaps negative; None if it is not given. Raises ApiError 400."""
     text = query.get(name, "")
     if not text:
         return None
-    try:
-        value = int(text)
-    except ValueError:
-        value = -1
-    if value < 0 or not text.isascii() or len(text) > 18:
-        raise bad_request(f'{name}: Invalid value: "{text}": must be a number, 0 or more')
-    return value
+    if re.fullmatch(r"[+-]?[0-9]+", text) is None:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": invalid syntax')
+    if len(text) > 20 or not -_INT64 <= int(text) < _INT64:
+        raise bad_request(f'strconv.ParseInt: parsing "{text}": value out of range')
+    return int(text)
 
 
 def is_dry_run(query: Mapping[str, str]) -> bool:

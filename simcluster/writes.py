@@ -8,7 +8,7 @@ from typing import Any
 from simcluster import apply, fields, pods, scale, validation
 from simcluster import patch as patches
 from simcluster.admission import check_shape
-from simcluster.bodies import APPLY
+from simcluster.bodies import APPLY, JSON_PATCH, MERGE
 from simcluster.clock import rfc3339
 from simcluster.deleteoptions import DeleteOptions
 from simcluster.errors import ApiError, bad_request, cause, invalid, unsupported_media_type
@@ -20,8 +20,9 @@ from simcluster.store import Store
 Obj = dict[str, Any]
 Query = Mapping[str, str]
 
-MERGE, JSON_PATCH = "application/merge-patch+json", "application/json-patch+json"
 STRATEGIC = "application/strategic-merge-patch+json"
+PATCHES = (JSON_PATCH, MERGE, STRATEGIC, APPLY)
+_LONGEST_MANAGER = 128  # bytes
 _VALIDATIONS = ("", "Ignore", "Warn", "Strict")
 _GO_TYPES = {"string": "string", "boolean": "bool", "object": "map[string]interface {}", "array": "[]interface {}"}
 
@@ -154,8 +155,8 @@ class Writer:
         """Marks the pod as disrupted, then deletes it with its grace period, as the eviction API does."""
         metadata = eviction.get("metadata") if isinstance(eviction, dict) else None
         name = metadata.get("name") if isinstance(metadata, dict) else None
-        if name and name != target.name:
-            raise bad_request(f"name in URL does not match name in Eviction object: {target.name} != {name}")
+        if name != target.name:
+            raise bad_request("name in URL does not match name in Eviction object")
         pod = self._store.get(PODS, target.namespace, target.name)
         given = eviction.get("deleteOptions") if isinstance(eviction, dict) else None
         options = DeleteOptions(query, given if isinstance(given, dict) else {})
@@ -185,8 +186,6 @@ class Writer:
 def _patched(resource: Resource, old: Obj, value: Any, content_type: str) -> Any:
     if content_type == JSON_PATCH:
         return patches.json_patch(old, value)
-    if not isinstance(value, dict):
-        raise bad_request("the patch must be a JSON object")
     return patches.merge(old, value) if content_type == MERGE else patches.strategic(schema_of(resource), old, value)
 
 
@@ -196,6 +195,8 @@ def _read(resource: Resource, value: Any, query: Query) -> tuple[Obj, list[str]]
     Raises ApiError 400 for what cannot be read, and for unknown fields if the client asked for that.
     """
     how = query.get("fieldValidation", "")
+    if len(query.get("fieldManager", "").encode()) > _LONGEST_MANAGER:
+        raise _options_refused("fieldManager", f"Too long: may not be more than {_LONGEST_MANAGER} bytes")
     if how not in _VALIDATIONS:
         supported = ", ".join(f'"{name}"' for name in _VALIDATIONS[1:])
         raise _options_refused("fieldValidation", f'Unsupported value: "{how}": supported values: {supported}')
@@ -227,7 +228,8 @@ def _unreadable(resource: Resource, why: str) -> ApiError:
 
 
 def _options_refused(field_name: str, message: str, kind: str = "CreateOptions") -> ApiError:
-    reason = "FieldValueRequired" if message.startswith("Required") else "FieldValueNotSupported"
+    reasons = {"Required": "FieldValueRequired", "Too long": "FieldValueTooLong"}
+    reason = next((reason for start, reason in reasons.items() if message.startswith(start)), "FieldValueNotSupported")
     details = {"group": "meta.k8s.io", "kind": kind, "causes": [cause(reason, message, field_name)]}
     return ApiError(422, "Invalid", f'{kind}.meta.k8s.io "" is invalid: {field_name}: {message}', details)
 

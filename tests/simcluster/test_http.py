@@ -78,7 +78,9 @@ def test_versions_of_lists(server: SimServer) -> None:
     "query",
     [
         "limit=x",
-        "limit=-1",
+        "limit=1.5",
+        "limit=9223372036854775808",
+        "timeoutSeconds=abc",
         "timeoutSeconds=1e3&watch=1",
         "continue=!!!",
         "continue=e30",

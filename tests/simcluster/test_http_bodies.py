@@ -155,8 +155,11 @@ def test_logs(printing: SimServer) -> None:
     assert printing.get(f"{path}?sinceTime=2026-11-29T12:43:40Z").body.decode() == "second é\nthird\n"
     assert printing.get(f"{path}?sinceSeconds=1").body == b""
     assert printing.get(f"{path}?container=tensorflow").status == 200
-    for query in ("container=no", "tailLines=-1", "sinceTime=x", "previous=true"):
+    for query in ("container=no", "tailLines=x", "sinceTime=x", "previous=true"):
         assert printing.get(f"{path}?{query}").status == 400
+    for query in ("tailLines=-1", "sinceSeconds=0", "limitBytes=0"):
+        refused = printing.get(f"{path}?{query}")
+        assert (refused.status, refused.json()["details"]["kind"]) == (422, "PodLogOptions")
     set_state(printing, {"running": {}}, {"terminated": {"exitCode": 1}})
     assert printing.get(f"{path}?previous=true").body == b"before\n"
     assert printing.get(f"{POD_PATH}/absent/log").status == 404

@@ -98,7 +98,7 @@ def test_scale_and_logs(cluster: Cluster) -> None:
     until(lambda: "scaled-worker-1" not in cluster.kubectl("get", "pods", *NS))
     assert "scaled" in cluster.kubectl("scale", "pytorchjob/scaled", "--replicas=2", "--current-replicas=1", *NS)
     cluster.kubectl("apply", "-f", "-", manifest=tfjob("whole"))
-    assert "could not find the requested resource" in cluster.refused("scale", "tfjob/whole", "--replicas=1", *NS)
+    assert 'tfjobs.kubeflow.org "whole" not found' in cluster.refused("scale", "tfjob/whole", "--replicas=1", *NS)
     logs = cluster.kubectl("logs", "scaled-master-0", *NS, "--timestamps", "--tail=1")
     assert len(logs.splitlines()) == 1
     assert logs[4] == "-"
