@@ -235,6 +235,14 @@ SETTINGS = (
         parse_switch,
     ),
     Setting(
+        "RESTARTSCOPE_DEMO_SIGN_IN",
+        "off",
+        "on or off",
+        "For demonstrations: whoever comes from this very machine is signed in as `demo` and may launch experiments. "
+        "Requests from elsewhere, or through a proxy, are not.",
+        parse_switch,
+    ),
+    Setting(
         "RESTARTSCOPE_POD_LOGS",
         "on",
         "on or off",

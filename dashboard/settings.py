@@ -15,6 +15,7 @@ RESTARTSCOPE_DATA_DIR = _values["RESTARTSCOPE_DATA_DIR"]
 RESTARTSCOPE_CLUSTERS: tuple[env.ClusterSource, ...] = _values["RESTARTSCOPE_CLUSTERS"]
 RESTARTSCOPE_NAMESPACES: tuple[str, ...] = _values["RESTARTSCOPE_NAMESPACES"]
 RESTARTSCOPE_READ_ONLY: bool = _values["RESTARTSCOPE_READ_ONLY"]
+RESTARTSCOPE_DEMO_SIGN_IN: bool = _values["RESTARTSCOPE_DEMO_SIGN_IN"]
 RESTARTSCOPE_POD_LOGS: bool = _values["RESTARTSCOPE_POD_LOGS"]
 RESTARTSCOPE_STREAMING_LISTS: bool = _values["RESTARTSCOPE_STREAMING_LISTS"]
 REDIS_URL: str = _values["REDIS_URL"]
@@ -43,6 +44,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "jobs.web.accounts.DemoSignInMiddleware",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -120,6 +122,17 @@ SECURE_CROSS_ORIGIN_OPENER_POLICY = "same-origin"
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
 CSRF_COOKIE_SAMESITE = "Lax"
+# A site whose forms come by HTTPS alone sends its cookies that way alone.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(CSRF_TRUSTED_ORIGINS) and all(
+    origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS
+)
+LOGIN_URL = "jobs:sign-in"
+LOGIN_REDIRECT_URL = "jobs:experiments"
+LOGOUT_REDIRECT_URL = "jobs:experiments"
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": f"django.contrib.auth.password_validation.{name}"}
+    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+]
 
 # --- Logging --------------------------------------------------------------------------------------------------------
 LOGGING = logs.config(_values["RESTARTSCOPE_LOG_LEVEL"])

@@ -88,6 +88,7 @@ def environment(data_dir: Path, socket_path: Path, kubeconfig: Path) -> dict[str
         "REDIS_URL": valkey.url(socket_path),
         "RESTARTSCOPE_CLUSTERS": f"demo={kubeconfig}",
         "RESTARTSCOPE_READ_ONLY": "off",
+        "RESTARTSCOPE_DEMO_SIGN_IN": "on",
         "PYTHONUNBUFFERED": "1",
     }
 

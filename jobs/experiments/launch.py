@@ -7,6 +7,7 @@ between leaves a run in state ``launching``, which ``jobs.experiments.runs`` und
 import logging
 import re
 import time
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
@@ -51,14 +52,17 @@ class NotLaunched(Exception):
 
 @dataclass(frozen=True)
 class Launch:
-    """What is to be launched. ``experiment`` None: ``manifests`` of somebody's own. ``token``: one for each form."""
+    """What is to be launched. ``experiment`` None: ``manifests`` of somebody's own.
+
+    ``id``: the run's, made with the form, so that a form that is sent twice is one run and shows what is sent.
+    """
 
     experiment: Experiment | None
     values: Values
     cluster: str
     namespace: str
     name: str
-    token: str
+    id: uuid.UUID
     who: str
     clean_up: bool = True
     manifests: tuple[Object, ...] = field(default=())
@@ -73,9 +77,9 @@ class Launch:
             return list(self.manifests)
         return self.experiment.objects(self.values, Place(self.namespace, self.name))
 
-    def objects(self, run: str) -> list[Object]:
+    def objects(self) -> list[Object]:
         """The objects as they are sent."""
-        return [labelled(manifest, run, self.title, self.who) for manifest in self.rendered()]
+        return [labelled(manifest, str(self.id), self.title, self.who) for manifest in self.rendered()]
 
 
 def check(wanted: Launch) -> None:
@@ -105,10 +109,10 @@ def read_only() -> str:
     )
 
 
-def dry_run(wanted: Launch, writer: Writer, run: str = "dry-run") -> None:
+def dry_run(wanted: Launch, writer: Writer) -> None:
     """Has the cluster admit everything without keeping it. Raises ``NotLaunched`` and ``Away``."""
     _check_place(wanted, writer)
-    for manifest in wanted.objects(run):
+    for manifest in wanted.objects():
         try:
             writer.create(manifest, wanted.namespace, dry_run=True)
         except Refused as refusal:
@@ -116,7 +120,7 @@ def dry_run(wanted: Launch, writer: Writer, run: str = "dry-run") -> None:
 
 
 def launch(wanted: Launch) -> ExperimentRun:
-    """The run, launched now, or the one that its token has launched already. Raises ``NotLaunched``."""
+    """The run, launched now, or the one that was launched under its id already. Raises ``NotLaunched``."""
     check(wanted)
     known = _known(wanted)
     if known is not None:
@@ -140,7 +144,7 @@ def launch(wanted: Launch) -> ExperimentRun:
 
 
 def _known(wanted: Launch) -> ExperimentRun | None:
-    return ExperimentRun.objects.filter(token=wanted.token).first()
+    return ExperimentRun.objects.filter(id=wanted.id).first()
 
 
 def _check_place(wanted: Launch, writer: Writer) -> None:
@@ -181,7 +185,7 @@ def _written_down(wanted: Launch) -> tuple[ExperimentRun, bool]:
                     cursor.execute("SELECT pg_advisory_xact_lock(%s)", [LOCK])
             _check_limits(wanted)
             run = ExperimentRun.objects.create(
-                token=wanted.token,
+                id=wanted.id,
                 experiment=wanted.title,
                 values=dict(wanted.values),
                 cluster=wanted.cluster,
@@ -192,9 +196,9 @@ def _written_down(wanted: Launch) -> tuple[ExperimentRun, bool]:
                 created_at=now,
                 deadline=now + patience(wanted),
             )
-            ExperimentObject.objects.bulk_create(_rows(run, wanted.objects(str(run.id))))
+            ExperimentObject.objects.bulk_create(_rows(run, wanted.objects()))
     except IntegrityError:
-        return ExperimentRun.objects.get(token=wanted.token), False
+        return ExperimentRun.objects.get(id=wanted.id), False
     return run, True
 
 
@@ -240,14 +244,10 @@ def _create(row: ExperimentObject, run: ExperimentRun, writer: Writer) -> None:
 
 
 def _undone(run: ExperimentRun, writer: Writer, why: str, refused: Problems) -> NotLaunched:
-    """A launch that failed half-way: what was created goes at once, or as soon as the cluster answers again.
-
-    Its token is free again: whoever sends the form once more has mended something.
-    """
+    """A launch that failed half-way: what was created goes at once, or as soon as the cluster answers again."""
     run.state, run.trouble, run.detail, run.ended_at = RunState.FAILED, Trouble.REFUSED, why, time.time()
     run.clean_up_asked = True
-    run.token = str(run.id)
-    run.save(update_fields=["state", "trouble", "detail", "ended_at", "clean_up_asked", "token"])
+    run.save(update_fields=["state", "trouble", "detail", "ended_at", "clean_up_asked"])
     note(run, run.who, "launch", f"{run.namespace}/{run.name}", why)
     try:
         clean(run, writer, run.who)

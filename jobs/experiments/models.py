@@ -35,10 +35,9 @@ class Trouble(models.TextChoices):
 
 
 class ExperimentRun(models.Model):
-    """One launch. ``token``: of the form that asked for it, so that a double click is one run."""
+    """One launch. ``id``: made with the form that asked for it, so that a double click is one run."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    token = models.CharField(max_length=64, unique=True)
     experiment = models.CharField(max_length=63, default="", blank=True)  # "": a manifest of somebody's own
     values = models.JSONField(default=dict)
     cluster = models.CharField(max_length=63)

@@ -16,7 +16,6 @@ class Migration(migrations.Migration):
             name='ExperimentRun',
             fields=[
                 ('id', models.UUIDField(default=uuid.uuid4, editable=False, primary_key=True, serialize=False)),
-                ('token', models.CharField(max_length=64, unique=True)),
                 ('experiment', models.CharField(blank=True, default='', max_length=63)),
                 ('values', models.JSONField(default=dict)),
                 ('cluster', models.CharField(max_length=63)),

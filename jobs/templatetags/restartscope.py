@@ -1,7 +1,7 @@
 """Tags of the pages: times that the browser tells in the reader's zone, durations, ends of runs."""
 
 from django import template
-from django.utils.html import format_html
+from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from jobs.web import formats
@@ -28,3 +28,18 @@ def when(epoch: float | None, form: str = "clock") -> SafeString | str:
 def bar(value: float) -> str:
     """A coordinate of an SVG: two digits, never localised."""
     return f"{value:.2f}"
+
+
+@register.filter
+def cpu(millicores: int) -> str:
+    """Thousandths of a core as Kubernetes writes them: ``80m``, ``2``."""
+    return f"{millicores}m" if millicores % 1000 else str(millicores // 1000)
+
+
+@register.filter
+def ticks(text: str) -> SafeString:
+    """What stands between backticks as code."""
+    parts = str(text).split("`")
+    return format_html_join(
+        "", "{}", ((format_html("<code>{}</code>", p) if n % 2 else p,) for n, p in enumerate(parts))
+    )

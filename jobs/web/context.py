@@ -3,6 +3,7 @@
 import time
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
@@ -18,6 +19,7 @@ def frame(request: HttpRequest, page: str) -> dict[str, Any]:
         "theme": theme if theme in THEMES else "system",
         "theme_names": {"system": _("Theme: system"), "light": _("Theme: light"), "dark": _("Theme: dark")},
         "messages_island": script_messages(),
+        "demo_sign_in": settings.RESTARTSCOPE_DEMO_SIGN_IN,
     }
 
 

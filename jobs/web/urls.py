@@ -2,8 +2,22 @@
 
 from django.urls import path, re_path
 
+from jobs.web.accounts import SignIn, SignOut
 from jobs.web.live.streams import job_events, list_events
-from jobs.web.views import api, evidence, exitcodes, health, job, jobs, listing, timeline, watchers
+from jobs.web.views import (
+    api,
+    custom,
+    evidence,
+    exitcodes,
+    experiments,
+    health,
+    job,
+    jobs,
+    listing,
+    runs,
+    timeline,
+    watchers,
+)
 
 app_name = "jobs"
 
@@ -18,6 +32,19 @@ urlpatterns = [
     path("jobs/<str:cluster>/<str:namespace>/<str:kind>/<str:name>/", job.named_job, name="named"),
     path("exit-codes/", exitcodes.exit_codes, name="exit-codes"),
     path("watchers/", watchers.watchers, name="watchers"),
+    path("experiments/", experiments.catalogue, name="experiments"),
+    path("experiments/audit/", runs.audit, name="audit"),
+    path("experiments/custom/", custom.custom_page, name="custom"),
+    path("experiments/runs/<uuid:run_id>/", runs.run_page, name="run"),
+    path("experiments/runs/<uuid:run_id>/panel/", runs.run_panel, name="run-panel"),
+    path("experiments/runs/<uuid:run_id>/stop/", runs.stop, name="run-stop"),
+    path("experiments/runs/<uuid:run_id>/clean-up/", runs.clean_up, name="run-clean-up"),
+    path("experiments/<slug:name>/", experiments.experiment_form, name="experiment"),
+    path("experiments/<slug:name>/launch/", experiments.quick, name="experiment-launch"),
+    path("experiments/<slug:name>/manifest/", experiments.manifest, name="experiment-manifest"),
+    path("experiments/<slug:name>/manifest.yaml", experiments.manifest_file, name="experiment-file"),
+    path("sign-in/", SignIn.as_view(), name="sign-in"),
+    path("sign-out/", SignOut.as_view(), name="sign-out"),
     path("healthz", health.healthz, name="healthz"),
     path("api/jobs/", listing.jobs, name="api-jobs"),
     path("api/jobs.json", listing.jobs_json, name="api-json"),

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import translation
 
 from jobs.experiments import clusters
 from jobs.experiments.experiment import Act, Experiment
@@ -14,6 +15,13 @@ from tests.experiments.small import small
 from tests.watch.live import LiveCluster
 
 NAMESPACE = "default"
+
+
+@pytest.fixture(autouse=True)
+def english() -> Iterator[None]:
+    """Whatever language the last request of another test has left in this thread."""
+    with translation.override("en"):
+        yield
 
 
 @pytest.fixture

@@ -99,7 +99,7 @@ def launch_of(experiment: Experiment | None, name: str = "mine", **changes: Any)
         "cluster": "lab",
         "namespace": "default",
         "name": name,
-        "token": uuid.uuid4().hex,
+        "id": uuid.uuid4(),
         "who": "ann",
     }
     return Launch(**(wanted | changes))

@@ -33,6 +33,7 @@ from jobs.store.pages.job import (
 from jobs.store.pages.timeline import job_alone
 from jobs.web.context import frame
 from jobs.web.errors import error_page
+from jobs.web.experiments.panel import panel, run_of_job
 from jobs.web.formats import utc
 from jobs.web.jobpage import kubectl, tabs
 from jobs.web.jobpage.header import header, light_header
@@ -157,6 +158,9 @@ def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
         | {
             "seq": seq,
             "modules": MODULES,
+            "panel": panel(request, run, on_job=True)
+            if (run := run_of_job(row.cluster.name, row.uid)) is not None
+            else None,
             "earlier": [(job, job_url(job)) for job in same_name if (job.created_at or 0) < (row.created_at or 0)],
             "newer": [(job, job_url(job)) for job in same_name if (job.created_at or 0) > (row.created_at or 0)],
         }

@@ -1,0 +1,143 @@
+"""What somebody's own manifests must be before they are sent: jobs, small enough, and nothing that reaches the nodes.
+
+They are created with this site's account, which may do more than whoever pasted them: what would let a pod out of its
+namespace is refused here, whatever the cluster itself would say.
+"""
+
+import copy
+import re
+from collections.abc import Iterator, Sequence
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from django.utils.translation import gettext as _
+
+from jobs.domain.kinds import KINDS, kind_of
+from jobs.experiments.experiment import Object
+from jobs.experiments.labels import replica_specs, templates
+from jobs.experiments.launch import MANIFEST, NAME, NotLaunched
+from jobs.experiments.parameters import MAX_MEBIBYTES, MAX_MILLICORES, MAX_REPLICAS
+
+KEPT = ("name", "labels", "annotations")  # of an object's metadata: the rest is the server's
+HOST_FIELDS = ("hostNetwork", "hostPID", "hostIPC", "serviceAccountName", "serviceAccount", "nodeName")
+QUANTITY = re.compile(r"(\d+(?:\.\d+)?|\.\d+)(m|k|M|G|T|Ki|Mi|Gi|Ti)?")
+FACTORS: dict[str | None, Decimal] = {
+    None: Decimal(1),
+    "m": Decimal("0.001"),
+    **{unit: Decimal(1000) ** power for power, unit in enumerate(("k", "M", "G", "T"), 1)},
+    **{unit: Decimal(1024) ** power for power, unit in enumerate(("Ki", "Mi", "Gi", "Ti"), 1)},
+}
+
+
+def checked(objects: Sequence[Object], namespace: str) -> tuple[Object, ...]:
+    """The objects as they may be sent, in the namespace that was chosen. Raises ``NotLaunched``."""
+    problems = [problem for one in objects for problem in _problems(one, namespace)]
+    if not problems:
+        problems = list(_beyond_totals(objects))
+    if problems:
+        raise NotLaunched({MANIFEST: list(dict.fromkeys(problems))[:10]})
+    return tuple(_ours(one, namespace) for one in objects)
+
+
+def _ours(given: Object, namespace: str) -> Object:
+    found = copy.deepcopy({name: given[name] for name in ("apiVersion", "kind", "metadata", "spec")})
+    found["metadata"] = {name: value for name, value in found["metadata"].items() if name in KEPT}
+    found["metadata"]["namespace"] = namespace
+    return found
+
+
+def _problems(one: Object, namespace: str) -> Iterator[str]:
+    kind = kind_of(str(one.get("apiVersion")), str(one.get("kind")))
+    if kind is None:
+        names = ", ".join(f"{each.api_version} {each.kind}" for each in KINDS)
+        yield _("Only training jobs can be launched: %(names)s.") % {"names": names}
+        return
+    metadata = one.get("metadata")
+    if not isinstance(metadata, dict) or not isinstance(one.get("spec"), dict):
+        yield _("Each document must be an object with apiVersion, kind, metadata and spec.")
+        return
+    if not isinstance(metadata.get("name"), str) or not NAME.fullmatch(metadata["name"]):
+        yield _("metadata.name must be at most 40 lower-case letters, digits and dashes, and begin with a letter.")
+    if metadata.get("namespace") not in (None, namespace):
+        yield _("metadata.namespace must be the namespace that is chosen above, or be left out.")
+    if not all(_is_text_map(metadata.get(name)) for name in ("labels", "annotations")):
+        yield _("metadata.labels and metadata.annotations must hold texts.")
+    for template in templates(one):
+        for words in _reaches_out(template.get("spec")):
+            yield _("%(field)s is not taken from a page: a pod must not reach out of its namespace.") % {"field": words}
+
+
+def _is_text_map(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and all(isinstance(one, str) for one in value.values()))
+
+
+def _reaches_out(spec: Any) -> Iterator[str]:
+    """The fields of a pod's spec by which it would get at nodes, other accounts or the host's files."""
+    if not isinstance(spec, dict):
+        return
+    yield from (name for name in HOST_FIELDS if spec.get(name))
+    if any("hostPath" in volume for volume in _dicts(spec.get("volumes"))):
+        yield "hostPath"
+    for group in ("containers", "initContainers", "ephemeralContainers"):
+        for container in _dicts(spec.get(group)):
+            context = container.get("securityContext")
+            context = context if isinstance(context, dict) else {}
+            capabilities = context.get("capabilities")
+            if context.get("privileged") or context.get("allowPrivilegeEscalation"):
+                yield "privileged"
+            if isinstance(capabilities, dict) and capabilities.get("add"):
+                yield "capabilities.add"
+            if any("hostPort" in port for port in _dicts(container.get("ports"))):
+                yield "hostPort"
+
+
+def _dicts(value: Any) -> list[dict[str, Any]]:
+    return [one for one in value if isinstance(one, dict)] if isinstance(value, list) else []
+
+
+def _beyond_totals(objects: Sequence[Object]) -> Iterator[str]:
+    replicas, cpu, memory = 0, Decimal(0), Decimal(0)
+    for one in objects:
+        for spec in replica_specs(one):
+            number = spec.get("replicas", 1)
+            number = number if isinstance(number, int) and not isinstance(number, bool) else 1
+            replicas += number
+            cpu += number * _asked(spec, "cpu")
+            memory += number * _asked(spec, "memory")
+    totals = (
+        (_("This asks for %(found)s replicas; at most %(limit)s are allowed in one run."), replicas, MAX_REPLICAS),
+        (
+            _("This asks for %(found)s thousandths of a core; at most %(limit)s are allowed in one run."),
+            int(cpu * 1000),
+            MAX_MILLICORES,
+        ),
+        (
+            _("This asks for %(found)s MiB of memory; at most %(limit)s are allowed in one run."),
+            int(memory / 2**20),
+            MAX_MEBIBYTES,
+        ),
+    )
+    for text, found, limit in totals:
+        if found > limit:
+            yield text % {"found": found, "limit": limit}
+
+
+def _asked(spec: dict[str, Any], name: str) -> Decimal:
+    """What all containers of one replica ask for, the higher of request and limit; oddly written ones count nothing,
+    since the API server refuses them."""
+    template = spec.get("template")
+    pod = template.get("spec") if isinstance(template, dict) else None
+    total = Decimal(0)
+    for container in _dicts(pod.get("containers")) if isinstance(pod, dict) else []:
+        resources = container.get("resources")
+        given = [resources.get(part) for part in ("requests", "limits")] if isinstance(resources, dict) else []
+        total += max((_quantity(one.get(name)) for one in given if isinstance(one, dict)), default=Decimal(0))
+    return total
+
+
+def _quantity(value: Any) -> Decimal:
+    found = QUANTITY.fullmatch(str(value)) if not isinstance(value, bool) else None
+    try:
+        return Decimal(found[1]) * FACTORS[found[2]] if found else Decimal(0)
+    except InvalidOperation:
+        return Decimal(0)

@@ -1,0 +1,1 @@
+"""What the pages of the experiments show, and how their forms are read."""
