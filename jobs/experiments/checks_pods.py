@@ -306,3 +306,38 @@ def kubectl_counts_others(replica: str, *, job: int = 0) -> Check:
         return met(pod.last_seen_at, seen, pod.uid)
 
     return of_job(job, judge)
+
+
+def cannot_pull(replica: str, *, job: int = 0) -> Check:
+    """The image of the replica's pod cannot be pulled."""
+
+    def judge(state: JobState, _observed: Observed) -> Outcome:
+        pods = pods_of(state, replica)
+        ran = next((pod for pod in pods if pod.running_at is not None), None)
+        if ran is not None:
+            return differs(ran.running_at, say("it runs", "它在运行"), ran.uid)
+        failing = next((pod for pod in pods if pod.pull_failure), None)
+        if failing is None:
+            return waiting()
+        words = failing.pull_failure or ""
+        return met(failing.last_seen_at, Text(words, words), failing.uid)
+
+    return of_job(job, judge)
+
+
+def waits_for(replica: str, seconds: float, *, job: int = 0) -> Check:
+    """So long after its creation the replica's first pod has neither run nor ended."""
+
+    def judge(state: JobState, observed: Observed) -> Outcome:
+        pods = pods_of(state, replica)
+        if not pods:
+            return waiting()
+        pod, until = pods[0], pods[0].first_seen_at + seconds
+        moved = [at for at in (pod.running_at, pod.ended_at, pod.deleting_at) if at is not None and at < until]
+        if moved:
+            return differs(min(moved), say("it ran or ended", "它运行过或已结束"), pod.uid)
+        if observed.known_until < until:
+            return waiting()
+        return met(until, say("still waiting", "仍在等待"), pod.uid)
+
+    return of_job(job, judge)

@@ -74,6 +74,8 @@ RECORDED_RUNS = (
     RecordedRun("failing-sidecar", ("sidecar-fails", ""), {"runs_for": 12}),
     RecordedRun("failing-sidecar", ("", "sidecar-restarts"), {"runs_for": 45}),
     RecordedRun("start-error", ("bad-command",), {"restarts": 2}),
+    RecordedRun("missing-image", ("bad-image",)),
+    RecordedRun("backoff-zero", ("backoff-zero",), {"fails_after": 5, "runs_for": 40}),
     RecordedRun("restart-wave", ("wave-60",), {"workers": 60, "first": 17, "fails_after": 40}),
     RecordedRun("name-reuse", ("name-reuse",), {"fails_after": 6, "runs_for": 60}),
     RecordedRun("completed-pod-again", ("completed-pod-deleted",), {"runs_for": 45}),
