@@ -1,7 +1,7 @@
 """What a cluster allows: whether it is a simulated one, and in which namespaces jobs may be created."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from django.conf import settings
 
@@ -11,6 +11,7 @@ from jobs.experiments.writes import Writer
 from jobs.models import Job, Lease
 
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
+PREFERRED = ("restartscope-experiments", "experiments", "demo", "default")
 ASKED = 60  # namespaces that are asked about one by one
 KNOWN_SECONDS = 20.0  # that an answer is taken for true: a form asks at each key
 
@@ -41,6 +42,11 @@ def namespaces_for(cluster: str, kinds: Iterable[JobKind], writer: Writer) -> li
     found = _asked(cluster, wanted, writer)
     _known[key] = time.monotonic(), found
     return found
+
+
+def usual(namespaces: Sequence[str]) -> str:
+    """The one that a launch takes which names none; "" if there is none."""
+    return next((name for name in PREFERRED if name in namespaces), next(iter(namespaces), ""))
 
 
 def forget() -> None:

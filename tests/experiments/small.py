@@ -34,7 +34,8 @@ def tfjob(
     name: str, namespace: str, workers: int = 2, policy: str = "ExitCode", kind: str = "TFJob", **run_policy: Any
 ) -> Object:
     field, main = FIELDS[kind]
-    container = {"name": main, "image": "busybox", "command": ["sh", "-c", "sleep 3600"]}
+    container: Object = {"name": main, "image": "busybox", "command": ["sh", "-c", "sleep 3600"]}
+    container["resources"] = {"limits": {"cpu": "20m", "memory": "50Mi"}}
     template = {"spec": {"containers": [container], "terminationGracePeriodSeconds": 5}}
     worker = {"replicas": workers, "restartPolicy": policy, "template": template}
     return {

@@ -9,14 +9,13 @@ from django.conf import settings
 from django.db import connection
 
 from jobs.domain.kinds import KINDS, JobKind
-from jobs.experiments.clusters import cluster_named, namespaces_for
+from jobs.experiments.clusters import cluster_named, namespaces_for, usual
 from jobs.experiments.experiment import Experiment
 from jobs.experiments.writes import Away, Refused, Writer, cluster_writer
 
 WAIT = 3.0  # seconds that a page waits for an answer
 KNOWN_SECONDS = 30.0  # that an answer is taken for true
 RETRY_SECONDS = 3.0  # after which a cluster that did not answer is asked again
-PREFERRED = ("restartscope-experiments", "experiments", "demo", "default")
 
 _threads = ThreadPoolExecutor(max_workers=4, thread_name_prefix="ask-cluster")
 _answers: dict[tuple[str, ...], tuple[float, Future["Answer"]]] = {}
@@ -33,7 +32,7 @@ class Answer:
     @property
     def usual(self) -> str:
         """The namespace that a launch with one click takes; "" if there is none."""
-        return next((name for name in PREFERRED if name in self.namespaces), next(iter(self.namespaces), ""))
+        return usual(self.namespaces)
 
 
 def cluster_names() -> list[str]:
