@@ -21,6 +21,7 @@ VOLCANO_PHASES = {
     "Failed": "Failed",
 }
 FINISHED = ("Succeeded", "Failed")
+ANY_NUMBER = 1_000_000_000  # of recreations
 
 
 def condition(facts: JobFacts, kind: str) -> Condition | None:
@@ -48,6 +49,7 @@ def fold_job(job: JobState, observation: Observation) -> None:
         job.vanished = (job.seen_at or job.last_observed_at or at, at)
         job.present = False
         _close(job, None)
+        _fold_unseen_end(job, at)
         return
     facts = observation.facts
     assert isinstance(facts, JobFacts)
@@ -110,6 +112,13 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float
     changes = spec_changes(facts) - spec_changes(job.facts)
     if unwatched_since is not None and changes > 1:
         add_break(job, Break(at, "unwatched", since=unwatched_since, times=changes // 2))
+
+
+def _fold_unseen_end(job: JobState, at: float) -> None:
+    """Nobody can say any more what was done to a job that went in a gap: it may explain every recreation in there."""
+    gap = next((gap for gap in reversed(job.unobserved) if gap.resource == "jobs" and gap.end >= at), None)
+    since = job.seen_at if gap is None or gap.start is None else gap.start
+    add_break(job, Break(at, "unwatched", since=since, times=ANY_NUMBER))
 
 
 def _fold_suspension(job: JobState, facts: JobFacts, before: JobFacts | None) -> None:

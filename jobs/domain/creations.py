@@ -67,9 +67,10 @@ def replica_of(job: JobState, pod: str) -> ReplicaKey | None:
 def proven_creations(job: JobState, only: ReplicaKey | None = None) -> dict[ReplicaKey, int]:
     """Creations by replica that Events prove, together with the pods seen after them; of one replica or of all.
 
-    Empty where suspension or scaling may explain some: only a job whose spec was never changed is looked at.
+    Empty where suspension or scaling may explain some: only a job whose spec was never changed is looked at, and none
+    whose last spec nobody saw.
     """
-    if job.facts is None or job.facts.generation is None or spec_changes(job.facts) != 0:
+    if job.vanished or job.facts is None or job.facts.generation is None or spec_changes(job.facts) != 0:
         return {}
     said: dict[ReplicaKey, list[Creations]] = {}
     for creation in job.creations.values():

@@ -73,7 +73,8 @@ def _reduce_job(job: JobState, observation: Observation) -> None:
     if job.breaks and (job.facts.replicas if job.facts else ()) != specs:
         for replica in job.replicas.values():
             recount_scaled(job, replica)
-    if generation != (job.facts.generation if job.facts else None) or generation is None:
+    changed = generation != (job.facts.generation if job.facts else None) or generation is None
+    if changed or observation.verb == VANISHED:
         job.changes.every_replica = True  # what Events prove depends on it
 
 

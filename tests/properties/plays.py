@@ -55,6 +55,7 @@ class Played(NamedTuple):
     lines: tuple[Line, ...]
     truth: Json
     story: tuple[str, ...]
+    recording: tuple[str, ...]  # the same and more, as a recording's lines
 
 
 class Play:
@@ -86,7 +87,7 @@ class Play:
             self._act()
         self._clock.advance(20.0)
         lines = tuple(line for line in map(self._line, self._texts) if line is not None)
-        return Played(lines, self._truth.told(), tuple(self.story))
+        return Played(lines, self._truth.told(), tuple(self.story), tuple(text for _, text in self._texts))
 
     def _note(self, kind: str, resource: Resource, obj: Json, _old: Json | None) -> None:
         if resource in WATCHED:

@@ -3,9 +3,12 @@
 import os
 import random
 from itertools import count
+from pathlib import Path
 
 import pytest
 
+from jobs.replay import Replay, recordings
+from jobs.store.reports import ReportFilter, reports
 from tests.properties.plays import Play, Played
 from tests.properties.recorded import COUNTS, Cluster, Json
 from tests.support.truth import differences
@@ -37,6 +40,10 @@ def beyond(jobs: list[Json], truth: Json) -> list[str]:
     told = {job["uid"]: job for job in jobs}
     for job in truth["jobs"]:
         replicas = {(r["type"].lower(), r["index"]): r for r in told.get(job["uid"], {}).get("replicas", [])}
+        for name in ("true_restarts", "hidden_restarts"):
+            right, got = sum(replica[name] for replica in job["replicas"]), told.get(job["uid"])
+            if got is not None and (got[name] > right or (got[name] < right and not got["at_least"])):
+                lines.append(f"{job['name']} {name}: {got[name]} of {right}, at least: {got['at_least']}")
         for right in job["replicas"]:
             place = (right["type"], right["index"])
             got = replicas.get(place)
@@ -92,3 +99,17 @@ def test_an_interval_that_nobody_watched_never_makes_a_count_too_high(seed: int)
         cluster.expire(key)
     cluster.watch(run.lines[last:])
     assert beyond(cluster.report(), run.truth) == [], "\n".join(run.story)
+
+
+@seeds(quick=10, deep=300)
+def test_who_begins_late_never_counts_too_high(seed: int, tmp_path: Path) -> None:
+    run = played(seed)
+    file = tmp_path / "watch.jsonl"
+    file.write_text("\n".join(run.recording))
+    rng = random.Random(seed)
+    for cut in (rng.randint(1, len(run.recording)) for _ in range(3)):
+        name = f"late{next(numbers)}"
+        Replay(name).play(recordings([str(file)], None, cut))
+        told = list(reports(ReportFilter(cluster=name)))
+        assert beyond(told, run.truth) == [], "\n".join((f"cut {cut}", *run.story))
+        assert {job["uid"] for job in told} <= {job["uid"] for job in run.truth["jobs"]}
