@@ -57,6 +57,8 @@ def fold_job(job: JobState, observation: Observation) -> None:
     if first and observation.verb == LISTED and (facts.conditions or facts.phase):
         job.unobserved.append(Unobserved(facts.created_at, at, "jobs"))
     since = job.seen_at if observation.verb == LISTED and not first else None
+    if first and observation.verb == LISTED:
+        _fold_first_spec(job, facts, at)
     _fold_spec(job, facts, at, since)
     before, job.facts = job.facts, facts
     job.api_version = facts.api_version or job.api_version
@@ -93,6 +95,15 @@ def _close(job: JobState, at: float | None) -> None:
     """The job is gone: its state ends with it. A Restarting span stays open (report format): nobody wrote its end."""
     if at is not None:
         job.end_span(STATE_LANE, at)
+
+
+def _fold_first_spec(job: JobState, facts: JobFacts, at: float) -> None:
+    """A spec that was changed before anyone watched: pods beyond its numbers are left from before a scale-down."""
+    if spec_changes(facts) <= 0:
+        return
+    for spec in facts.replicas:
+        if spec.replicas is not None:
+            add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas, since=facts.created_at))
 
 
 def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float | None) -> None:
