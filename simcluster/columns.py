@@ -14,6 +14,7 @@ from simcluster.resources import (
     MPIJOBS,
     NAMESPACES,
     NODES,
+    PODDISRUPTIONBUDGETS,
     PODS,
     PRIORITYCLASSES,
     RESOURCEQUOTAS,
@@ -193,6 +194,12 @@ def _quota(obj: Obj, now: float) -> list[Any]:
     return [_name(obj), ", ".join(requests), ", ".join(limits), _age(obj, now)]
 
 
+def _budget(obj: Obj, now: float) -> list[Any]:
+    spec, status = _dict(obj.get("spec")), _dict(obj.get("status"))
+    limits = [str(spec.get(name, "N/A")) for name in ("minAvailable", "maxUnavailable")]
+    return [_name(obj), *limits, status.get("disruptionsAllowed", 0), _age(obj, now)]
+
+
 def _binding(obj: Obj, now: float) -> list[Any]:
     role, subjects = _dict(obj.get("roleRef")), _items(obj.get("subjects"))
     accounts = [f"{item.get('namespace', '')}/{item.get('name')}" for item in subjects if _is(item, "ServiceAccount")]
@@ -269,6 +276,10 @@ _BUILT_IN: Mapping[Resource, tuple[tuple[Column, ...], Cells]] = {
         ],
     ),
     RESOURCEQUOTAS: ((NAME, *_named("Request", "Limit"), _AGE), _quota),
+    PODDISRUPTIONBUDGETS: (
+        (NAME, *_named("Min Available", "Max Unavailable"), Column("Allowed Disruptions", "integer"), _AGE),
+        _budget,
+    ),
     ROLES: _CREATED_AT,
     CLUSTERROLES: _CREATED_AT,
     ROLEBINDINGS: _BINDING,

@@ -18,6 +18,7 @@ from simcluster.authentication import User
 from simcluster.control import Acts, Control
 from simcluster.deleteoptions import DeleteOptions
 from simcluster.discovery import AGGREGATED_TYPE, VERSION, Discovery
+from simcluster.disruption import DisruptionBudgets
 from simcluster.errors import ApiError
 from simcluster.logs import LogSource, NoLogs
 from simcluster.options import Options
@@ -72,6 +73,7 @@ class ApiServer:
         self._access = Access(store, self.options, self._rng)
         self._watches = reading.Watches(store, self.hub, self.options, self._rng)
         self._quota = QuotaAdmission(store)
+        self._budgets = DisruptionBudgets(store)
         self._accounts = DefaultServiceAccounts(store)
         self._logs = logs or NoLogs()
         self._acts = acts
@@ -89,6 +91,7 @@ class ApiServer:
         """Ends all watches."""
         self.hub.close()
         self._quota.close()
+        self._budgets.close()
         self._accounts.close()
         self.audit.close()
         self.truth.close()

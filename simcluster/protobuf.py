@@ -10,7 +10,8 @@ from typing import Any
 MAGIC = b"k8s\x00"
 MEDIA_TYPE = "application/vnd.kubernetes.protobuf"
 Obj = dict[str, Any]
-# field number: (name, kind); kind is text, flag, int, a message, a list of one of these, map or quantities
+# field number: (name, kind); kind is text, flag, int, number or text, a message, a list of one of these, map or
+# quantities
 Message = Mapping[int, tuple[str, Any]]
 
 _OWNER: Message = {
@@ -69,6 +70,9 @@ _BINDING: Message = {1: ("metadata", _METADATA), 2: ("subjects", [_SUBJECT]), 3:
 _BOUND: Message = {1: ("kind", "text"), 2: ("apiVersion", "text"), 3: ("name", "text"), 4: ("uid", "text")}
 
 
+_EXPRESSION: Message = {1: ("key", "text"), 2: ("operator", "text"), 3: ("values", ["text"])}
+
+
 def _with_spec(spec: Message) -> Message:
     return {1: ("metadata", _METADATA), 2: ("spec", spec)}
 
@@ -95,6 +99,14 @@ _KINDS: Mapping[str, Message] = {
         4: ("description", "text"),
         5: ("preemptionPolicy", "text"),
     },
+    "PodDisruptionBudget": _with_spec(
+        {
+            1: ("minAvailable", "number or text"),
+            2: ("selector", {1: ("matchLabels", "map"), 2: ("matchExpressions", [_EXPRESSION])}),
+            3: ("maxUnavailable", "number or text"),
+            4: ("unhealthyPodEvictionPolicy", "text"),
+        }
+    ),
     "ResourceQuota": _with_spec({1: ("hard", "quantities"), 2: ("scopes", ["text"])}),
     "Role": _ROLE,
     "ClusterRole": _ROLE,
@@ -160,6 +172,9 @@ def _value(kind: Any, value: Any) -> Any:
             return value.decode("utf-8", "replace")
         case "flag":
             return bool(value)
+        case "number or text":
+            given = _message(value, {1: ("type", "int"), 2: ("number", "int"), 3: ("text", "text")})
+            return given.get("text", "") if given.get("type") else given.get("number", 0)
         case "int":
             return value - (1 << 64) if value >= 1 << 63 else value
     return value

@@ -183,6 +183,20 @@ PRIORITYCLASSES = Resource(
     custom=False,
     bookmark={"value": 0},
 )
+PODDISRUPTIONBUDGETS = Resource(
+    "policy",
+    "v1",
+    "PodDisruptionBudget",
+    "poddisruptionbudgets",
+    "poddisruptionbudget",
+    ("pdb",),
+    subresources=("status",),
+    custom=False,
+    bookmark={
+        "spec": {},
+        "status": {"disruptionsAllowed": 0, "currentHealthy": 0, "desiredHealthy": 0, "expectedPods": 0},
+    },
+)
 
 ROLES = _rbac("Role", namespaced=True)
 CLUSTERROLES = _rbac("ClusterRole", namespaced=False)
@@ -206,6 +220,7 @@ REGISTRY: tuple[Resource, ...] = (
     SCHEDULER_PODGROUPS,
     VOLCANO_JOBS,
     PRIORITYCLASSES,
+    PODDISRUPTIONBUDGETS,
 )
 
 

@@ -11,6 +11,7 @@ from simcluster.admission import check_shape
 from simcluster.bodies import APPLY, JSON_PATCH, MERGE
 from simcluster.clock import rfc3339
 from simcluster.deleteoptions import DeleteOptions
+from simcluster.disruption import check_eviction
 from simcluster.errors import ApiError, bad_request, cause, invalid, unsupported_media_type
 from simcluster.requests import Target, flag, is_dry_run
 from simcluster.resources import PODS, Resource
@@ -152,12 +153,16 @@ class Writer:
         return found
 
     def evict(self, target: Target, query: Query, eviction: Any) -> Obj:
-        """Marks the pod as disrupted, then deletes it with its grace period, as the eviction API does."""
+        """Marks the pod as disrupted, then deletes it with its grace period, as the eviction API does.
+
+        Raises ApiError 429 if a disruption budget forbids it.
+        """
         metadata = eviction.get("metadata") if isinstance(eviction, dict) else None
         name = metadata.get("name") if isinstance(metadata, dict) else None
         if name != target.name:
             raise bad_request("name in URL does not match name in Eviction object")
         pod = self._store.get(PODS, target.namespace, target.name)
+        check_eviction(self._store, pod)
         given = eviction.get("deleteOptions") if isinstance(eviction, dict) else None
         options = DeleteOptions(query, given if isinstance(given, dict) else {})
         if not options.dry_run:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from simcluster.clock import rfc3339
 from simcluster.controllers.binding import evict as mark_preempted
+from simcluster.disruption import check_eviction
 from simcluster.errors import ApiError
 from simcluster.metadata import with_metadata
 from simcluster.resources import NODES, PODS, REGISTRY, TRAINING_JOBS, VOLCANO_JOBS, Resource
@@ -93,8 +94,9 @@ class Acts:
         return self._store.delete(PODS, namespace, name, grace_seconds)
 
     def evict(self, namespace: str, name: str) -> Obj:
-        """As the eviction API does: DisruptionTarget first, then the deletion."""
+        """As the eviction API does: DisruptionTarget first, then the deletion, if no disruption budget forbids it."""
         pod = self._store.get(PODS, namespace, name)
+        check_eviction(self._store, pod)
         told = {
             "type": "DisruptionTarget",
             "status": "True",

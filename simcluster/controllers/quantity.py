@@ -4,8 +4,10 @@ import functools
 import re
 from typing import Any
 
-_QUANTITY = re.compile(r"([0-9]+(?:\.[0-9]+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti)?")
+_QUANTITY = re.compile(r"\+?([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(n|u|m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi|E|Ei|[eE][+-]?[0-9]{1,2})?")
 _SUFFIXES = {
+    "n": 1e-9,
+    "u": 1e-6,
     "m": 0.001,
     "": 1,
     "k": 1000,
@@ -16,6 +18,10 @@ _SUFFIXES = {
     "Gi": 1 << 30,
     "T": 1000**4,
     "Ti": 1 << 40,
+    "P": 1000**5,
+    "Pi": 1 << 50,
+    "E": 1000**6,
+    "Ei": 1 << 60,
 }
 
 
@@ -29,7 +35,9 @@ def _milli(text: str) -> int:
     match = _QUANTITY.fullmatch(text)
     if match is None:
         raise ValueError(f"not a quantity: {text!r}")
-    return round(float(match[1]) * _SUFFIXES[match[2] or ""] * 1000)
+    suffix = match[2] or ""
+    factor = _SUFFIXES[suffix] if suffix in _SUFFIXES else 10.0 ** int(suffix[1:])
+    return round(float(match[1]) * factor * 1000)
 
 
 def printed(resource: str, amount: int) -> str:
@@ -37,7 +45,7 @@ def printed(resource: str, amount: int) -> str:
     if amount % 1000:
         return f"{amount}m"
     whole = amount // 1000
-    if resource == "memory" or resource.startswith("hugepages-") or resource == "ephemeral-storage":
+    if resource.rpartition(".")[2] in ("memory", "ephemeral-storage") or resource.startswith("hugepages-"):
         for suffix in ("Ti", "Gi", "Mi", "Ki"):
             unit = int(_SUFFIXES[suffix])
             if whole and whole % unit == 0:

@@ -154,6 +154,39 @@ RESOURCEQUOTA = record(
     spec=record(hard=QUANTITIES, scopeSelector=ANY, scopes=listing(STRING)),
     status=record(hard=QUANTITIES, used=QUANTITIES),
 )
+_SELECTOR = record(
+    atomic=True,
+    matchExpressions=listing(record(required="key operator", key=STRING, operator=STRING, values=listing(STRING))),
+    matchLabels=mapping(),
+)
+PODDISRUPTIONBUDGET = record(
+    "How many of some pods may be evicted at a time.",
+    spec=record(
+        maxUnavailable=PORT,
+        minAvailable=PORT,
+        selector=_SELECTOR,
+        unhealthyPodEvictionPolicy=STRING,
+    ),
+    status=record(
+        conditions=listing(
+            record(
+                lastTransitionTime=TIME,
+                message=STRING,
+                observedGeneration=INT64,
+                reason=STRING,
+                status=STRING,
+                type=STRING,
+            ),
+            "type",
+        ),
+        currentHealthy=INT32,
+        desiredHealthy=INT32,
+        disruptedPods=mapping(TIME),
+        disruptionsAllowed=INT32,
+        expectedPods=INT32,
+        observedGeneration=INT64,
+    ),
+)
 PRIORITYCLASS = record(
     "A name for a priority.",
     description=STRING,

@@ -29,6 +29,7 @@ SCHEMAS: Mapping[Resource, Schema] = {
         known.ROLEBINDINGS: core.BINDING,
         known.CLUSTERROLEBINDINGS: core.BINDING,
         known.PRIORITYCLASSES: core.PRIORITYCLASS,
+        known.PODDISRUPTIONBUDGETS: core.PODDISRUPTIONBUDGET,
         known.TFJOBS: jobs.TFJOB,
         known.PYTORCHJOBS: jobs.PYTORCHJOB,
         known.MPIJOBS: jobs.MPIJOB,

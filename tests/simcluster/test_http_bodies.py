@@ -203,6 +203,36 @@ def test_quotas_count_and_are_counted(server: SimServer) -> None:
     assert server.request("POST", POD_PATH, pod("b")).status == 201
 
 
+def test_quotas_of_cpu_and_memory(server: SimServer) -> None:
+    def asking(name: str, **resources: Obj) -> Obj:
+        body = pod(name)
+        body["spec"]["containers"][0]["resources"] = resources
+        return body
+
+    hard = {"requests.cpu": "1", "memory": "1Gi", "limits.memory": "2Gi"}
+    quota = {"metadata": {"name": "q"}, "spec": {"hard": hard}}
+    assert server.request("POST", "/api/v1/namespaces/wire/resourcequotas", quota).status == 201
+    told = server.request("POST", POD_PATH, pod("bare")).json()["message"]
+    needed = "limits.memory for: tensorflow; memory for: tensorflow; requests.cpu for: tensorflow"
+    assert told == f'pods "bare" is forbidden: failed quota: q: must specify {needed}'
+    # What is limited is requested as well.
+    first = asking("a", limits={"cpu": "700m", "memory": "512Mi"})
+    assert server.request("POST", POD_PATH, first).status == 201
+    used = server.get("/api/v1/namespaces/wire/resourcequotas/q").json()["status"]["used"]
+    assert used == {"requests.cpu": "700m", "memory": "512Mi", "limits.memory": "512Mi"}
+    refused = server.request("POST", POD_PATH, asking("b", limits={"cpu": "0.5", "memory": "1000Mi"}))
+    assert (refused.status, refused.json()["message"]) == (
+        403,
+        'pods "b" is forbidden: exceeded quota: q, requested: memory=1000Mi,requests.cpu=500m, '
+        "used: memory=512Mi,requests.cpu=700m, limited: memory=1Gi,requests.cpu=1",
+    )
+    small = asking("c", requests={"cpu": "1e-1", "memory": "1Mi"}, limits={"memory": "1536Mi"})
+    assert server.request("POST", POD_PATH, small).status == 201
+    server.request("PATCH", f"{POD_PATH}/a/status", {"status": {"phase": "Succeeded"}}, "application/merge-patch+json")
+    used = server.get("/api/v1/namespaces/wire/resourcequotas/q").json()["status"]["used"]
+    assert used == {"requests.cpu": "100m", "memory": "1Mi", "limits.memory": "1536Mi"}
+
+
 def test_a_namespace_that_is_going_takes_nothing_new(server: SimServer) -> None:
     held = {**pod("held"), "metadata": {"name": "held", "namespace": "wire", "finalizers": ["a/b"]}}
     server.request("POST", POD_PATH, held)

@@ -187,6 +187,62 @@ def test_wrong_manifests(cluster: Cluster) -> None:
     )
 
 
+def test_disruption_budgets_and_quotas(cluster: Cluster) -> None:
+    """kubectl sends both in protobuf."""
+    space = ("-n", "held")
+    cluster.kubectl("create", "namespace", "held")
+    job = manifests.lasting_pytorchjob("held", "held", seconds=100_000)
+    cluster.kubectl("apply", "-f", "-", manifest=job)
+    cluster.kubectl("wait", "--for=create", "pod/held-worker-1", *space, "--timeout=20s")
+    cluster.kubectl("wait", "--for=condition=Ready", "pod", "--all", *space, "--timeout=20s")
+    selector = "--selector=training.kubeflow.org/job-name=held"
+    cluster.kubectl("create", "pdb", "all", selector, "--min-available=100%", *space)
+    cluster.kubectl("create", "pdb", "three", selector, "--min-available=3", *space)
+    cells = cluster.kubectl("get", "pdb", "three", *space, "--no-headers").split()
+    assert cells[:4] == ["three", "3", "N/A", "0"]
+    assert cluster.kubectl("get", "pdb", "all", *space, "--no-headers").split()[1] == "100%"
+    cluster.kubectl("delete", "pdb", "all", *space)
+    drained = cluster.refused("drain", "las1", "--pod-selector=training.kubeflow.org/job-name=held", "--timeout=1s")
+    assert "Cannot evict pod as it would violate the pod's disruption budget." in drained
+    assert len(json.loads(cluster.kubectl("get", "pods", *space, "-o", "json"))["items"]) == 3
+    cluster.kubectl("delete", "pdb", "three", *space)
+    assert "evicted" in cluster.kubectl("drain", "las1", "--pod-selector=training.kubeflow.org/replica-type=worker")
+    cluster.kubectl("uncordon", "las1")
+    cluster.kubectl("create", "quota", "q", "--hard=limits.memory=1Gi,pods=9", *space)
+    refused = cluster.refused("run", "extra", "--image=busybox", *space)
+    assert 'pods "extra" is forbidden: failed quota: q: must specify limits.memory for: extra' in refused
+    assert "limits.memory" in cluster.kubectl("describe", "quota", "q", *space)
+
+
+def test_what_else_is_typed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cluster.kubectl("apply", "-f", "-", manifest=tfjob("typed"))
+    file = tmp_path / "typed.json"
+    file.write_text(json.dumps(tfjob("typed")))
+    assert cluster.kubectl("diff", "-f", str(file)) == ""
+    changed = tfjob("typed")
+    changed["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = 2
+    file.write_text(json.dumps(changed))
+    code, diff, _ = cluster.run("diff", "-f", str(file))
+    assert (code, "-      replicas: 3" in diff, "+      replicas: 2" in diff) == (1, True, True)
+    monkeypatch.setenv("EDITOR", "sed -i s/busybox/another/")
+    assert "edited" in cluster.kubectl("edit", "tfjob", "typed", *NS)
+    cluster.kubectl("wait", "--for=condition=Created", "tfjob/typed", *NS, "--timeout=20s")
+    assert "timed out" in cluster.refused("wait", "--for=condition=Failed", "tfjob/typed", *NS, "--timeout=1s")
+    cluster.kubectl("label", "tfjob", "typed", *NS, "x=1")
+    assert "already has a value" in cluster.refused("label", "tfjob", "typed", *NS, "x=2")
+    cluster.kubectl("wait", "--for=create", "pod/typed-worker-2", *NS, "--timeout=20s")
+    assert "SuccessfulCreatePod" in cluster.kubectl("events", *NS, "--for", "tfjob/typed")
+    cluster.kubectl("delete", "tfjob", "typed", *NS, "--cascade=orphan")
+    orphan = got(cluster, "pod", "typed-worker-0")
+    assert "ownerReferences" not in orphan["metadata"]
+    cluster.kubectl("taint", "node", "las1", "k=v:NoSchedule")
+    assert '"key":"k"' in cluster.kubectl("get", "node", "las1", "-o", "jsonpath={.spec.taints}")
+    cluster.kubectl("taint", "node", "las1", "k-")
+    assert "Metrics API not available" in cluster.refused("top", "pods", *NS)
+    assert "doesn't have a resource type" in cluster.refused("rollout", "status", "deployment/x")
+    assert "name or generateName is required" not in cluster.refused("get", "tfjob", "typed", *NS)
+
+
 def test_rbac_with_service_accounts(tmp_path: Path) -> None:
     cluster = Cluster(tmp_path, "--bare", "--rbac", "--namespace", "wire")
     try:
