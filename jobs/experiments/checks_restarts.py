@@ -9,7 +9,7 @@ from jobs.domain.restarts import replicas_in, restarts, waves
 from jobs.domain.state import RESTARTING_LANE, JobState
 from jobs.domain.totals import incomplete, replica_numbers
 from jobs.experiments.checks import differs, met, of_job, over, over_at, replica_of, say, unknown, waiting
-from jobs.experiments.experiment import Check, Observed, Outcome, Text
+from jobs.experiments.experiment import Check, Observed, Outcome
 from jobs.experiments.wording import ending_text
 
 
@@ -112,15 +112,15 @@ def wave(replicas: int, *, job: int = 0) -> Check:
     return of_job(job, judge)
 
 
-def flagged(replica: str, flag: str, *, job: int = 0) -> Check:
-    """The replica is flagged (flags of the report)."""
+def completed_run_again(replica: str, *, job: int = 0) -> Check:
+    """The replica's restart is flagged: it was done, and was run again."""
 
     def judge(state: JobState, _observed: Observed) -> Outcome:
         found = replica_of(state, replica)
-        if flag not in flags(state, found):
+        if "completed-replica-run-again" not in flags(state, found):
             return waiting()
         pod = found.incarnations[-1]
-        return met(pod.first_seen_at, Text(flag, flag), pod.uid)
+        return met(pod.first_seen_at, say("a completed replica was run again", "已完成的副本被再次运行"), pod.uid)
 
     return of_job(job, judge)
 

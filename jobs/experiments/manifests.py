@@ -6,6 +6,8 @@ from jobs.domain.kinds import KINDS
 from jobs.experiments.experiment import Object, Place, Values
 
 GRACE_SECONDS = 5  # what a pod is given to end: its scripts end at once
+# Kubeflow's own namespaces inject Istio's proxy into every pod: a sidecar that outlives the job and changes its exits.
+NO_MESH = {"sidecar.istio.io/inject": "false"}
 BY_KIND = {kind.kind: kind for kind in KINDS}
 
 
@@ -43,7 +45,8 @@ def replica(
         spec["initContainers"] = list(before)
     if values["scheduler"]:
         spec["schedulerName"] = values["scheduler"]
-    return {"replicas": replicas, "restartPolicy": policy, "template": {"spec": spec}}
+    template = {"metadata": {"annotations": dict(NO_MESH)}, "spec": spec}
+    return {"replicas": replicas, "restartPolicy": policy, "template": template}
 
 
 def training_job(kind: str, place: Place, replicas: Object, values: Values, **run_policy: object) -> Object:

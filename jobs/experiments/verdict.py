@@ -5,6 +5,7 @@ from enum import StrEnum
 
 from jobs.domain.intervals import unobserved
 from jobs.experiments.experiment import Experiment, Observed, Outcome, Step, StepState, Text, Values
+from jobs.experiments.parameters import defaults
 
 SETTLED = (StepState.MET, StepState.DIFFERS, StepState.UNKNOWN)
 
@@ -35,7 +36,11 @@ PATIENCE = 120.0  # seconds that a step which is due may wait for streams that a
 
 
 def judge(experiment: Experiment, values: Values, observed: Observed) -> Verdict:
-    """The verdict on a run as far as it is known; pure, and the same for the same observations."""
+    """The verdict on a run as far as it is known; pure, and the same for the same observations.
+
+    A run of some time ago may lack parameters that the experiment has got since: they take their defaults.
+    """
+    values = {**defaults(experiment), **values}
     steps = tuple((step, _outcome(step, observed)) for step in experiment.steps(values))
     refusals = _refusals(experiment, values, observed)
     differences = tuple(_difference(step, outcome) for step, outcome in steps if outcome.state is StepState.DIFFERS)

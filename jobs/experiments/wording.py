@@ -7,7 +7,7 @@ from django.utils.translation import override
 from jobs.domain.ending import ended
 from jobs.domain.state import Incarnation, JobState
 from jobs.experiments.experiment import Text
-from jobs.words import cause_words, said_words
+from jobs.words import cause_words, piece, said_words
 
 
 def ending_text(job: JobState) -> Text:
@@ -21,6 +21,11 @@ def ending_text(job: JobState) -> Text:
 def cause_text(pod: Incarnation) -> Text:
     """Why a pod ended."""
     return _in_both(lambda: cause_words(pod.cause))
+
+
+def class_text(name: str) -> Text:
+    """A class of exit codes: ``permanent``, ``retryable``, ``user-defined``, ``undefined``."""
+    return _in_both(lambda: piece(name))
 
 
 def _in_both(words: Callable[[], str]) -> Text:

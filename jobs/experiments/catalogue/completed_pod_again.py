@@ -40,7 +40,7 @@ def steps(values: Values) -> tuple[Step, ...]:
                 "The restart is flagged: a completed replica was run again.",
                 "这次重启带有标记：已完成的副本被再次运行。",
             ),
-            checks_restarts.flagged(DONE, "completed-replica-run-again"),
+            checks_restarts.completed_run_again(DONE),
             again,
         ),
         step("again", ("The new pod runs.", "新的 Pod 开始运行。"), checks_pods.runs_again(DONE), again),

@@ -18,8 +18,10 @@ from jobs.experiments.experiment import (
     Values,
 )
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
+from jobs.experiments.wording import class_text
 
 FAILING = "worker-0"
+SUCCESS = Text("success", "成功")
 CODES = Parameter(
     "codes",
     Text("Exit codes", "退出码"),
@@ -72,7 +74,7 @@ def _steps(number: int, code: int, after: float) -> tuple[Step, ...]:
 
 
 def table(values: Values, observed: Observed) -> Table:
-    """Documented, implemented, seen here; words of the classes stay English, as on the page of exit codes."""
+    """Documented, implemented, seen here."""
     columns = (
         Text("Exit code", "退出码"),
         Text("Documented", "文档所述"),
@@ -83,9 +85,9 @@ def table(values: Values, observed: Observed) -> Table:
 
 
 def _row(number: int, code: int, observed: Observed) -> tuple[Text, ...]:
-    documented = "success" if code == 0 else documented_class(code)
-    actual = "success" if code == 0 else actual_class(code)
-    return Text(str(code), str(code)), Text(documented, documented), Text(actual, actual), _seen(number, observed)
+    documented = SUCCESS if code == 0 else class_text(documented_class(code))
+    actual = SUCCESS if code == 0 else class_text(actual_class(code))
+    return Text(str(code), str(code)), documented, actual, _seen(number, observed)
 
 
 def _seen(number: int, observed: Observed) -> Text:
