@@ -143,3 +143,20 @@ def test_a_refused_act_is_a_difference_in_the_servers_words() -> None:
     (difference,) = verdict.differences
     assert words in difference.en
     assert words in difference.zh
+
+
+@pytest.mark.parametrize(
+    ("values", "step"),
+    [
+        ({"code": 139}, "fails"),
+        ({"fails_after": 20}, "fails"),
+        ({"fails_after": 2}, "fails"),
+        ({"workers": 4}, "pods"),
+        ({"workers": 2}, "pods"),
+        ({"backoff_limit": 7}, "backoff"),
+    ],
+)
+def test_other_values_than_the_recorded_ones_differ(values: dict[str, Any], step: str) -> None:
+    verdict = judge(EXPERIMENT, VALUES | values, at_the_end(SEED, FOREVER))
+    assert verdict.overall is Overall.DIFFERENT
+    assert step in {one.key for one, outcome in verdict.steps if outcome.state is StepState.DIFFERS}
