@@ -55,6 +55,11 @@ class Column:
         }
 
 
+def scale_cells(scale: Obj) -> list[Any]:
+    """One row of SCALE_COLUMNS."""
+    return [_name(scale), scale["spec"].get("replicas", 0), scale["status"]["replicas"]]
+
+
 def columns_of(resource: Resource) -> Sequence[Column]:
     return (NAME, *_CRDS.get(resource, (_CRD_AGE,))) if resource.custom else _BUILT_IN[resource][0]
 
@@ -85,6 +90,11 @@ def _crd(name: str, path: str, kind: str = "string", priority: int = 0) -> Colum
 
 
 NAME = Column("Name", description="The object's name, unique within its namespace.")
+SCALE_COLUMNS = (
+    NAME,
+    Column("Desired", "integer", description="Number of desired replicas"),
+    Column("Available", "integer", description="Number of actual replicas"),
+)
 _AGE = Column("Age", description="How long ago the object was created.")
 _CRD_AGE = _crd("Age", ".metadata.creationTimestamp", "date")
 _STATE = _crd("State", ".status.conditions[-1:].type")

@@ -7,7 +7,7 @@ from typing import Any, Protocol, cast
 
 from simcluster import encoding
 from simcluster.clock import Clock
-from simcluster.columns import cells_of, columns_of
+from simcluster.columns import SCALE_COLUMNS, cells_of, columns_of, scale_cells
 from simcluster.errors import ApiError, bad_request
 from simcluster.metadata import typed_order
 from simcluster.resources import Resource
@@ -90,6 +90,12 @@ class AsTable:
     def list_pieces(self, objects: list[Obj], metadata: Obj) -> Iterator[bytes]:
         head = encoding.compact(self._table(metadata, []))
         yield from _pieces(head.removesuffix(b"]}"), (self._row(obj) for obj in objects), b"]}\n")
+
+    def scale(self, scale: Obj) -> Obj:
+        """The Table of an object's scale."""
+        row = {"cells": scale_cells(scale), "object": _partial(scale)}
+        version = {"resourceVersion": scale["metadata"]["resourceVersion"]}
+        return {**self._table(version, [row]), "columnDefinitions": [each.definition() for each in SCALE_COLUMNS]}
 
     def _table(self, metadata: Obj, rows: list[Obj], with_columns: bool = True) -> Obj:
         columns = [column.definition() for column in columns_of(self.resource)] if with_columns else None

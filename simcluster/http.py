@@ -216,7 +216,8 @@ class ApiServer:
             return self._watches.open(target, query, form)
         obj = self.store.get(resource, target.namespace, target.name)
         if target.subresource == "scale":
-            return answers.json(200, scale.scale_of(resource, obj))
+            told = scale.scale_of(resource, obj)
+            return answers.json(200, form.scale(told) if isinstance(form, forms.AsTable) else told)
         return answers.json(200, form.single(obj))
 
     async def _write(self, request: Request, target: Target, verb: str, writer: Writer) -> Response:

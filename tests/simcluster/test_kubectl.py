@@ -97,6 +97,9 @@ def test_scale_and_logs(cluster: Cluster) -> None:
     assert "scaled" in cluster.kubectl("scale", "pytorchjob/scaled", "--replicas=1", *NS)
     until(lambda: "scaled-worker-1" not in cluster.kubectl("get", "pods", *NS))
     assert "scaled" in cluster.kubectl("scale", "pytorchjob/scaled", "--replicas=2", "--current-replicas=1", *NS)
+    table = cluster.kubectl("get", "pytorchjob", "scaled", *NS, "--subresource=scale").splitlines()
+    assert table[0].split() == ["NAME", "DESIRED", "AVAILABLE"]
+    assert table[1].split()[:2] == ["scaled", "2"]
     cluster.kubectl("apply", "-f", "-", manifest=tfjob("whole"))
     assert 'tfjobs.kubeflow.org "whole" not found' in cluster.refused("scale", "tfjob/whole", "--replicas=1", *NS)
     logs = cluster.kubectl("logs", "scaled-master-0", *NS, "--timestamps", "--tail=1")
