@@ -142,6 +142,7 @@ WATCH_QUEUE = "watch"
 ENSURE_WATCHERS_SECONDS = 10
 START_TASK_EXPIRES_SECONDS = 15
 CARRY_ON_SECONDS = 2
+MOST_WAITING = 20  # messages in the default queue from which beat waits for a worker
 
 CELERY_BROKER_URL = celery_url(REDIS_URL)
 CELERY_RESULT_BACKEND = CELERY_BROKER_URL
@@ -157,7 +158,7 @@ CELERY_BROKER_TRANSPORT_OPTIONS = {"visibility_timeout": 3600}
 CELERY_BROKER_CONNECTION_RETRY_ON_STARTUP = True
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_REDIRECT_STDOUTS = False
-CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"  # in memory: a period of 10 s needs no file of last runs
+CELERY_BEAT_SCHEDULER = "dashboard.celery:BoundedScheduler"
 CELERY_BEAT_SCHEDULE = {
     "ensure_watchers": {
         "task": "jobs.tasks.ensure_watchers",

@@ -21,6 +21,7 @@ from jobs.store.pages.changes import JobChanges, RestartSum, proven
 from jobs.store.pages.jobs import shown_state
 from jobs.store.pages.timeline import Bar, RestartTime
 from jobs.web.detail import GAP, Heap, begin, thinned, thinned_marks
+from jobs.web.experiments.marks import marks
 from jobs.web.jobpage.story import kubectl_story, story
 
 Json = dict[str, Any]
@@ -74,6 +75,7 @@ def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
         "job": header(row, job),
         "spans": _spans(job, wanted.pixel),
         "unobserved": [{"start": a, "end": b} for a, b in unobserved(job)],
+        "marks": marks(row.cluster.name, row.uid),
         "replicas": [_replica(key, trues.get(key, 0)) for key in keys],
         "whole": whole,
         "heat": heat(times, keys, start, end if end is not None else now),
@@ -215,6 +217,7 @@ def delta(changes: JobChanges, job: JobState, trues: Mapping[ReplicaKey, int], n
         "restarts": [_restart(restart) for restart in changes.restarts],
         "replicas": [_replica(key, trues[key]) for key in sorted(trues, key=_order)],
     }
+    result["marks"] = marks(changes.job.cluster.name, changes.job.uid)
     if job.unobserved:
         result["unobserved"] = [{"start": start, "end": end} for start, end in unobserved(job)]
     return {name: value for name, value in result.items() if value != []}

@@ -47,7 +47,8 @@ def writer(cluster: LiveCluster) -> Iterator[Writer]:
 def catalogue(monkeypatch: pytest.MonkeyPatch) -> Callable[..., Experiment]:
     """Puts a small experiment into the catalogue of whatever carries runs on."""
     found: dict[str, Experiment] = {}
-    monkeypatch.setattr("jobs.experiments.runs.experiments", lambda: found)
+    for module in ("jobs.experiments.runs", "jobs.web.experiments.panel", "jobs.web.experiments.marks"):
+        monkeypatch.setattr(f"{module}.experiments", lambda: found)
 
     def add(name: str = "small", acts: tuple[Act, ...] = (), **options: Any) -> Experiment:
         found[name] = small(name, acts, **options)

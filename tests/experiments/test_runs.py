@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from django.test import Client
 
 from jobs.experiments import acts, runs
 from jobs.experiments.acts import Record
@@ -88,6 +89,11 @@ def test_a_pod_is_deleted_once_its_step_is_met(watched: LiveCluster, catalogue: 
     assert found.job_uid == job(watched)["metadata"]["uid"]
     lines = ExperimentAction.objects.filter(what="delete pod").values_list("who", "result")
     assert list(lines) == [("experiment", "done")]
+    (mark,) = Client().get(f"/api/jobs/{found.job_uid}/timeline/", {"cluster": "lab"}).json()["marks"]
+    assert (mark["what"], mark["target"], mark["at"]) == ("delete pod", "mine-worker-0", found.done_at)
+    assert mark["text"] == {"en": "act", "zh-hans": "中文 act"}
+    page = Client().get(f"/jobs/{found.job_uid}/", {"cluster": "lab"}).content.decode()
+    assert "mine-worker-0" in page.split("Done by the experiment")[2]
 
 
 def test_a_pod_is_evicted(watched: LiveCluster, catalogue: AddExperiment) -> None:

@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 import { splitKey } from "../../static/js/timeline/keys.js";
-import { emptyModel, evict, horizon, lane, merge, missing, podsByReplica, restartsByPod } from "../../static/js/timeline/model.js";
+import { emptyModel, evict, horizon, lane, marks, merge, missing, podsByReplica, restartsByPod } from "../../static/js/timeline/model.js";
 
 const pod = (uid, created, more = {}) => ({ uid, replica: "worker/0/0", created, running: null, ended: null, ...more });
 
@@ -110,4 +110,14 @@ test("a first answer after a flood forgets the rows that it does not tell", () =
   merge(model, { whole: false, seq: 20, rows: ["worker/2/0"], pixel: 0, pods: [] });
   assert.deepEqual([...model.loaded.keys()], ["worker/2/0"]);
   assert.equal(model.pods.size, 0);
+});
+
+test("what an experiment did is told once, in the page's language", () => {
+  const model = emptyModel();
+  const mark = (key, at, more = {}) => ({ key, at, error: "", text: { en: key, "zh-hans": `中${key}` }, ...more });
+  merge(model, { marks: [mark("resume", 9), mark("suspend", 4)] });
+  merge(model, { marks: [mark("suspend", 4), mark("resume", 9, { error: "forbidden" })] });
+  assert.deepEqual(marks(model, "en").map((one) => [one.at, one.text.replace(/[\u2066-\u2069]/g, "")]), [[4, "suspend"], [9, "resume ✗"]]);
+  assert.match(marks(model, "zh-hans")[0].text, /中suspend/);
+  assert.match(marks(model, "fr")[0].text, /suspend/);
 });

@@ -10,7 +10,7 @@ import { ticks } from "./ticks.js";
 const RADIUS = 3;
 const SMALL = 11;
 
-// view: {scale, origin, horizon, now, live, rows, replicas, pods, heaps, heat, restarts, lanes, bands, unobserved, scroll,
+// view: {scale, origin, horizon, now, live, rows, replicas, pods, heaps, heat, restarts, lanes, bands, unobserved, marks, scroll,
 //        width, height, gutter, atLeast, selected, hovered, palette, hatch, words}
 export function draw(pen, view) {
   pen.clearRect(0, 0, view.width, view.height);
@@ -22,6 +22,7 @@ export function draw(pen, view) {
     const [first, last] = visible(view.rows, view.scroll, view.scroll + view.height - AXIS);
     for (const row of view.rows.slice(first, last)) drawRow(pen, view, row);
     for (const gap of view.unobserved) drawGap(pen, view, gap);
+    for (const mark of view.marks) drawMark(pen, view, mark);
     drawNow(pen, view);
   });
   drawGutter(pen, view);
@@ -332,6 +333,33 @@ function drawGap(pen, view, gap) {
   if (!area) return;
   pen.fillStyle = view.hatch;
   pen.fillRect(area.left, AXIS, area.width, view.height - AXIS);
+}
+
+// What an experiment did: a broken line with a flag, and its words where there is room for them.
+function drawMark(pen, view, { at, text }) {
+  const x = Math.round(toX(view.scale, at));
+  if (x < view.gutter || x > view.width) return;
+  const bottom = view.height - 4;
+  pen.setLineDash([4, 3]);
+  pen.beginPath();
+  pen.moveTo(x + 0.5, AXIS);
+  pen.lineTo(x + 0.5, bottom);
+  strokeWith(pen, view.palette.accent, 1.5);
+  pen.setLineDash([]);
+  pen.beginPath();
+  pen.moveTo(x, AXIS);
+  pen.lineTo(x + 9, AXIS + 4);
+  pen.lineTo(x, AXIS + 8);
+  pen.closePath();
+  fillWith(pen, view.palette.accent);
+  font(pen, view, SMALL, 600);
+  const width = pen.measureText(text).width;
+  const left = x + 6 + width < view.width ? x + 5 : x - width - 6;
+  if (left < view.gutter) return;
+  pen.fillStyle = view.palette.surface;
+  pen.fillRect(left - 2, bottom - 14, width + 5, 14);
+  pen.fillStyle = view.palette.accent;
+  pen.fillText(text, left, bottom - 7);
 }
 
 function drawNow(pen, view) {

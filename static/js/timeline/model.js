@@ -4,6 +4,7 @@
 // Of a small job everything is here. Of a large one (`whole` false) only the rows that were in sight hold pods; the
 // others have their numbers, and are told of by `heat` and `bands`.
 
+import { isolate } from "../format.js";
 import { addHeat } from "./heat.js";
 import { splitKey } from "./keys.js";
 
@@ -19,6 +20,7 @@ export function emptyModel() {
     pods: new Map(), // UID -> pod
     heaps: new Map(), // replica key -> [heap]: pods or restarts too close to be told apart
     unobserved: [],
+    marks: new Map(), // key -> what an experiment did to the job
     whole: true,
     loaded: new Map(), // replica key -> seconds a pixel covered when its row was told, 0 for every detail
     loading: new Set(), // replica keys that were asked for
@@ -40,6 +42,7 @@ export function merge(model, payload) {
   const held = (item) => holds(model, item.replica);
   upsert(model.pods, payload.pods?.filter(held), (pod) => pod.uid);
   upsert(model.restarts, payload.restarts?.filter(held), (restart) => `${restart.pod}/${restart.number}`);
+  upsert(model.marks, payload.marks, (mark) => mark.key);
   upsert(model.spans, payload.spans, (span) => `${span.lane}/${span.number}`);
   for (const pod of payload.pods ?? []) ensureReplica(model, pod.replica);
   return model.replicas.size !== rows;
@@ -107,6 +110,12 @@ export const horizon = (model, now) => (model.end === null ? now : model.end);
 export function lane(model, name) {
   const found = [...model.spans.values()].filter((span) => span.lane === name);
   return found.sort((a, b) => a.number - b.number);
+}
+
+// What an experiment did, oldest first, in words of the page's language.
+export function marks(model, language) {
+  const found = [...model.marks.values()].sort((a, b) => a.at - b.at);
+  return found.map((mark) => ({ at: mark.at, text: isolate(mark.text[language] ?? mark.text.en) + (mark.error ? " ✗" : "") }));
 }
 
 // Pods by replica, each list by creation: the order in which keys move through them.

@@ -9,7 +9,7 @@ import { listen } from "./input.js";
 import { cellAt } from "./heat.js";
 import { AXIS, closedAt, rows, united, visible } from "./layout.js";
 import { MINIMAP, drawMinimap, listenMinimap } from "./minimap.js";
-import { emptyModel, evict, horizon, lane, merge, podsByReplica, restartsByPod } from "./model.js";
+import { emptyModel, evict, horizon, lane, marks, merge, podsByReplica, restartsByPod } from "./model.js";
 import { hatch, readPalette } from "./palette.js";
 import { Frames } from "./raf.js";
 import { readView, writeView } from "./range.js";
@@ -236,7 +236,7 @@ export class Timeline {
       .filter((restart) => restart.counts && restart.at !== null)
       .map((restart) => ({ start: restart.at, end: restart.until ?? over }));
     const waits = united([...bands, ...this.model.bands.filter((band) => band.end !== null)]);
-    this.derived = { lanes, restarts, pods: podsByReplica(this.model), bands: waits };
+    this.derived = { lanes, restarts, pods: podsByReplica(this.model), bands: waits, marks: marks(this.model, document.documentElement.lang) };
     return this.derived;
   }
 
@@ -324,7 +324,7 @@ export class Timeline {
 
   #draw() {
     if (!this.layout || !this.width || this.model.seq === 0) return null; // nothing is known yet
-    const { lanes, restarts, pods, bands } = this.#derive();
+    const { lanes, restarts, pods, bands, marks } = this.#derive();
     const scale = this.#scale();
     this.#request(scale);
     drawMinimap(this.mapPen, {
@@ -332,7 +332,7 @@ export class Timeline {
       palette: this.palette, hatch: this.hatch, origin: this.model.start,
     });
     draw(this.pen, {
-      scale, lanes, restarts, pods, bands, heaps: this.model.heaps, heat: this.model.heat,
+      scale, lanes, restarts, pods, bands, marks, heaps: this.model.heaps, heat: this.model.heat,
       origin: this.model.start, horizon: this.#horizon(), now: this.now(), live: this.live,
       rows: this.layout.rows, replicas: this.model.replicas, unobserved: this.model.unobserved, scroll: this.scroller.scrollTop,
       width: this.width, height: this.height, gutter: this.gutter, kind: this.model.job.kind ?? "", atLeast: this.model.job.at_least ?? false,
