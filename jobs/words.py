@@ -81,6 +81,16 @@ def cause_words(text: str | None) -> str:
     return text or ""
 
 
+def excluded_words(why: str | None) -> str:
+    """Why a recreation is no restart (``Incarnation.excluded``); "" for one that is not excluded."""
+    reasons = {
+        "suspended": _("the job was suspended"),
+        "scaled": _("the job was scaled"),
+        "unwatched": _("its spec was changed while nobody watched"),
+    }
+    return _("not counted: %s") % reasons.get(why, why) if why else ""
+
+
 def piece(text: str) -> str:
     return _(text) if text in PIECES else text
 

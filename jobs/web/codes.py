@@ -5,35 +5,35 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 from jobs.domain.codes import actual_class, documented_class, signal_name
+from jobs.words import piece
 
 KNOWN = (0, 1, 2, 126, 127, 128, 130, 134, 137, 138, 139, 143, 255)
 
 
 @dataclass
 class CodeWords:
-    """One line of the reference table. ``on_purpose``: a command that ends with the code."""
+    """One line of the reference table. ``surprising``: the operator does not do what the user guide says;
+    ``on_purpose``: a command that ends with the code."""
 
     code: int
     meaning: str
     signal: str
     documented: str
     actual: str
+    surprising: bool
     on_purpose: str
-
-    @property
-    def surprising(self) -> bool:
-        """Whether the operator does not do what the user guide says."""
-        return self.documented in ("permanent", "retryable") and self.documented != self.actual
 
 
 def code_words(code: int) -> CodeWords:
     signal = signal_name(code) or ""
+    documented, actual = (documented_class(code), actual_class(code)) if code else ("", "")
     return CodeWords(
         code=code,
         meaning=_meaning(code, signal),
         signal=signal,
-        documented=documented_class(code) if code else "",
-        actual=actual_class(code) if code else "",
+        documented=piece(documented),
+        actual=piece(actual),
+        surprising=documented in ("permanent", "retryable") and documented != actual,
         on_purpose=f"kill -{signal.removeprefix('SIG')} $$" if signal else f"exit {code}",
     )
 

@@ -58,7 +58,8 @@ def _strip(strip: Strip) -> str:
     path = f'<path class="tick" d="{ticks}"/>' if ticks else ""
     label = escape(strip.label)
     return (
-        f'<svg class="strip" width="130" height="14" viewBox="0 0 130 14" role="img" aria-label="{label}">'
+        f'<svg class="strip" width="130" height="14" viewBox="0 0 130 14" preserveAspectRatio="none" role="img"'
+        f' aria-label="{label}">'
         f'<rect class="{"life" if strip.started else "waiting"}" x="0.5" y="0.5" width="129" height="13" rx="2"/>'
         f"{ending}{path}</svg>"
     )

@@ -329,6 +329,7 @@ def _pod(pod: Bar) -> Json:
         "cause": pod.cause,
         "restarts": pod.restarts,
         "was_restart": pod.counts,
+        "excluded": pod.excluded,
     }
     return found
 

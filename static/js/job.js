@@ -80,6 +80,15 @@ document.body.addEventListener("click", (event) => {
   history.replaceState(history.state, "", address);
 });
 
+// On a phone the links of the tabs are scrolled sideways: the open one is to be seen.
+function showOpenTab() {
+  const open = document.querySelector("#tabs .tab-links [aria-current]");
+  const links = open?.parentElement;
+  if (links) links.scrollLeft = open.offsetLeft - links.offsetLeft - (links.clientWidth - open.offsetWidth) / 2;
+}
+showOpenTab();
+document.body.addEventListener("htmx:afterSettle", showOpenTab);
+
 // So it does the moment up to which the kubectl tables are shown.
 document.body.addEventListener("htmx:afterSettle", () => {
   const slider = document.getElementById("until");

@@ -20,7 +20,12 @@ TABS = ("restarts", "replicas", "phases", "podgroup", "events", "kubectl", "logs
 def pages(site: Site) -> list[str]:
     job = site.job(JOB)
     tabs = [f"{job}?tab={tab}" for tab in TABS]
-    lists = [f"{site.address}?q=exit:138+foo:bar", f"{site.address}jobs/facets/", f"{site.address}exit-codes/"]
+    lists = [
+        f"{site.address}?q=exit:138+foo:bar",
+        f"{site.address}experiments/",
+        f"{site.address}jobs/facets/",
+        f"{site.address}exit-codes/",
+    ]
     return [site.address, *lists, f"{site.address}watchers/", f"{site.address}jobs/none/", *tabs, site.job("wave-60")]
 
 
@@ -48,6 +53,26 @@ def test_axe_finds_nothing_serious(site: Site, browser: Any, scheme: str) -> Non
             found[address] = lines
     context.close()
     assert not found
+
+
+FOCUSED = """() => {
+  const element = document.activeElement;
+  const style = getComputedStyle(element);
+  return { name: element.outerHTML.slice(0, 120), outline: style.outlineStyle, width: parseFloat(style.outlineWidth) };
+}"""
+
+
+@pytest.mark.parametrize("path", ["", "exit-codes/", "watchers/", "experiments/", "job"])
+def test_the_focus_is_seen_wherever_it_goes(site: Site, page: Any, path: str) -> None:
+    """Also a new kind of control gets the frame that shows the keyboard's user where he is."""
+    page.goto(site.job(JOB) if path == "job" else site.address + path)
+    page.wait_for_function("() => !document.querySelector('[hx-trigger=load], .htmx-request')")
+    for _ in range(60):
+        page.keyboard.press("Tab")
+        focused = page.evaluate(FOCUSED)
+        if focused["name"].startswith("<body"):
+            break
+        assert focused["outline"] == "solid" and focused["width"] >= 2, focused["name"]
 
 
 @pytest.mark.parametrize("namespace", [JOB, "wave-60"])

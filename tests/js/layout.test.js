@@ -72,6 +72,12 @@ test("where there is no room for the text, the red edge stays", () => {
   assert.ok(found[1].width >= 3);
 });
 
+test("a tight place makes the padding smaller before it takes the text away", () => {
+  const texts = [60, 36, 29, 27].map((width) => L.caps([mark(width / 10, "138")], 100, seconds, measure)[0]);
+  assert.deepEqual(texts.map((cap) => cap.text), ["138", "138", "138", ""]);
+  assert.deepEqual(texts.slice(0, 3).map((cap) => cap.width), [36, 36, 29]);
+});
+
 test("labels that would touch are left out", () => assert.deepEqual(L.spread([10, 20, 100], [30, 30, 30]), [0, 2]));
 
 test("overlapping bands become one, an open one has no end", () => {

@@ -22,6 +22,9 @@ STRING = r"u?(?:'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
 TEMPLATE_CALL = re.compile(rf"\b(n?gettext|_)\(({STRING})(?:,\s*({STRING}))?")
 
 
+FULL_WIDTH = {",": "，", ":": "：", ";": "；", "?": "？", "!": "！"}
+
+
 class Message(NamedTuple):
     text: str
     plural: str | None
@@ -74,6 +77,11 @@ def compiled(catalogue: polib.POFile) -> bytes:
     return catalogue.to_binary()
 
 
+def punctuated(text: str) -> str:
+    """With full-width marks after Chinese, as it is written."""
+    return re.sub(r"(?<=[\u4e00-\u9fff])([,:;?!]) ?", lambda mark: FULL_WIDTH[mark[1]], text)
+
+
 def update() -> None:
     """Bring the catalogue up to date and compile it."""
     old = polib.pofile(str(PO)) if PO.exists() else polib.POFile(wrapwidth=110)
@@ -93,9 +101,9 @@ def update() -> None:
             entry.flags.append("python-format")
         if message.plural:
             entry.msgid_plural = message.plural
-            entry.msgstr_plural = {0: (known.msgstr_plural.get(0, "") or known.msgstr) if known else ""}
+            entry.msgstr_plural = {0: punctuated(known.msgstr_plural.get(0, "") or known.msgstr) if known else ""}
         else:
-            entry.msgstr = (known.msgstr or known.msgstr_plural.get(0, "")) if known else ""
+            entry.msgstr = punctuated(known.msgstr or known.msgstr_plural.get(0, "")) if known else ""
         new.append(entry)
     FOLDER.mkdir(parents=True, exist_ok=True)
     new.save(str(PO))

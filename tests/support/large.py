@@ -1,6 +1,6 @@
 """A job of many replicas that restarted many times, written straight into the rows of the store."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from jobs import models
 from jobs.domain.facts import Condition, JobFacts, ReplicaSpec
@@ -9,17 +9,24 @@ from jobs.store.codec import incarnation_text, job_text
 
 BEGIN = 1_800_000_000.0
 LIFE = 600.0  # seconds of one incarnation, its successor's start included
-CODES = (138, 137, 139, 134)
+CODES: tuple[int, ...] = (138, 137, 139, 134)
 BATCH = 2000
 
 
 def pod(
-    replica: int, number: int, last: int, *, prefix: str = "", begin: float = BEGIN, life: float = LIFE
+    replica: int,
+    number: int,
+    last: int,
+    *,
+    prefix: str = "",
+    begin: float = BEGIN,
+    life: float = LIFE,
+    codes: Sequence[int] = CODES,
 ) -> Incarnation:
     """The n-th incarnation of a worker; the one with number ``last`` still runs."""
     born = begin + number * life + replica % 7
     over = number < last
-    code = CODES[(replica + number) % len(CODES)]
+    code = codes[(replica + number) % len(codes)]
     found = Incarnation(
         uid=f"{prefix}{replica:08x}-0000-4000-8000-{number:012x}",
         name=f"large-worker-{replica}",
@@ -77,6 +84,8 @@ def write_large(
     begin: float = BEGIN,
     life: float = LIFE,
     live: bool = False,
+    codes: Sequence[int] = CODES,
+    name: str = "large",
 ) -> models.Job:
     """One job with so many workers, each restarted so often. ``live``: its cluster is watched now."""
     job = job_state(uid, replicas, restarts, begin, life)
@@ -91,7 +100,7 @@ def write_large(
         api_group="kubeflow.org",
         kind=job.kind,
         namespace=job.namespace,
-        name=job.name,
+        name=name,
         state=job.state,
         present=True,
         true_restarts=replicas * restarts,
@@ -108,7 +117,7 @@ def write_large(
     models.Sequence.objects.update_or_create(id=1, defaults={"value": 1})
     prefix = "" if uid == "large-job" else f"{uid}-"
     pods = [
-        pod(replica, number, restarts, prefix=prefix, begin=begin, life=life)
+        pod(replica, number, restarts, prefix=prefix, begin=begin, life=life, codes=codes)
         for replica in range(replicas)
         for number in range(restarts + 1)
     ]

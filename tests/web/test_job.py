@@ -7,7 +7,10 @@ from typing import Any
 import pytest
 from django.test import Client
 
+from jobs.domain.said import Finding
 from jobs.models import Job, Observation
+from jobs.web.jobpage import tabs
+from jobs.web.jobpage.header import _kinds_first
 from tests.support.recorded import replay
 
 TABS = ("restarts", "replicas", "phases", "podgroup", "events", "facts")
@@ -53,6 +56,23 @@ def test_evidence_is_the_pods_own_observations(client: Client, seed: Job) -> Non
     assert uids == {pod.object.uid}
     assert str(pod.resource_version) in table
     assert "138" in table
+
+
+def test_of_each_kind_of_finding_one_comes_before_the_others() -> None:
+    found = [Finding(code, "warning", "x") for code in ("wave", "wave", "backoff", "wave", "first")]
+    ordered = _kinds_first(found)
+    assert [one.code for one in ordered] == ["wave", "backoff", "first", "wave", "wave"]
+    assert {id(one) for one in ordered} == {id(one) for one in found}
+
+
+def test_the_worst_replicas_have_a_row_and_the_others_a_number(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tabs, "REPLICAS_SHOWN", 3)
+    replay("wave-60")
+    page = client.get(f"/jobs/{Job.objects.get().uid}/tab/replicas/").content.decode()
+    assert len(re.findall(r"<tr data-pod=", page)) == 3
+    assert "57 more are in the JSON." in page
 
 
 @pytest.mark.parametrize("tab", TABS)

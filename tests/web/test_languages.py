@@ -8,14 +8,16 @@ from django.test import Client
 from django.utils import translation
 
 from jobs.domain.said import Said, finding
+from jobs.ingest.messages import State
 from jobs.models import Job
+from jobs.web.views.watchers import _state
 from jobs.words import cause_words, said_words
 from tests.support import catalogue
 from tests.support.recorded import replay
 
 PLACEHOLDER = re.compile(r"%\(\w+\)[sd]|%[sd]|\{\w+\}|</?code>")
 CHINESE = re.compile(r"[\u4e00-\u9fff]")
-SAME = {"Pod UID", " (%s)", "%(story)s %(others)s %(times)s."}  # but for punctuation
+SAME = {"Pod UID", ", ", " (%s)", "%(story)s %(others)s %(times)s."}  # but for punctuation
 
 
 @pytest.fixture(scope="module")
@@ -96,3 +98,15 @@ def test_values_from_the_cluster_are_kept_ours_are_translated() -> None:
         pending = finding("pending", None, [], replica="w 0", time="2 min", message="no reason given", count=1)
         assert "未给出原因" in said_words(pending)
         assert said_words(Said("x", "%(message)s", params={"message": "0/4 nodes"})) == "0/4 nodes"
+
+
+@pytest.mark.parametrize("state", [*State, "replayed"])
+def test_every_state_of_a_stream_has_words(state: str) -> None:
+    with translation.override("zh-hans"):
+        assert CHINESE.search(_state(state)), state
+
+
+def test_punctuation_between_chinese_is_chinese(chinese: polib.POFile) -> None:
+    for entry in chinese:
+        text = entry.msgstr or entry.msgstr_plural[0]
+        assert not re.search(r"[\u4e00-\u9fff][,:;?!]", text), text

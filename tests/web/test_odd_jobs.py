@@ -5,9 +5,12 @@ from pathlib import Path
 import pytest
 from django.core.management import call_command
 from django.test import Client
+from django.utils import translation
+from django.utils.html import escape
 
-from jobs.models import Job
-from tests.support.recorded import replay_changed
+from jobs.models import Incarnation, Job
+from jobs.words import excluded_words
+from tests.support.recorded import replay, replay_changed
 from tests.support.truth import RECORDINGS
 
 pytestmark = pytest.mark.django_db
@@ -57,3 +60,19 @@ def test_every_recording(client: Client, name: str) -> None:
     call_command("replay", str(RECORDINGS / name), verbosity=0)
     if Job.objects.exists():
         every_page(client)
+
+
+@pytest.mark.parametrize("why", ["suspended", "scaled", "unwatched"])
+def test_an_excluded_recreation_says_why(client: Client, db: None, why: str) -> None:
+    """Both in the table and in what the hover card is made of."""
+    replay("suspend-resume")
+    job = Job.objects.get()
+    for pod in Incarnation.objects.filter(job=job):
+        pod.record = pod.record.replace('"excluded":"suspended"', f'"excluded":"{why}"')
+        pod.save()
+    page = client.get(f"/jobs/{job.uid}/").content.decode()
+    with translation.override("en"):
+        words = excluded_words(why)
+    assert page.count(escape(words)) == 3
+    told = client.get(f"/api/jobs/{job.uid}/timeline/").json()["pods"]
+    assert [pod["excluded"] for pod in told].count(why) == 3

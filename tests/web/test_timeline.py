@@ -2,7 +2,9 @@
 
 import json
 import random
+import re
 import time
+from html import unescape
 from typing import Any
 
 import pytest
@@ -85,6 +87,18 @@ def test_the_page_of_a_large_job_comes_before_its_parts(
     assert f"{REPLICAS} replicas restarted" in get(client, large)["story"]["en"], "the sentence comes with the timeline"
     assert 'data-tab="restarts"' not in page
     assert 'data-tab="restarts"' in client.get(f"/jobs/{large.uid}/?whole=1").content.decode()
+
+
+@pytest.mark.parametrize("whole", ["", "?whole=1"])
+def test_a_job_of_a_cluster_whose_clock_is_ahead_has_a_timeline(
+    client: Client, db: None, monkeypatch: pytest.MonkeyPatch, whole: str
+) -> None:
+    monkeypatch.setattr(job_views, "LARGE", 5)
+    ahead = write_large(3, 2, begin=time.time() + 3600, live=True)
+    page = client.get(f"/jobs/{ahead.uid}/{whole}").content.decode()
+    address = re.search(r'data-first="([^"]+)"', page)
+    assert address
+    assert client.get(unescape(address[1])).status_code == 200
 
 
 @pytest.mark.parametrize(

@@ -41,6 +41,7 @@ class Bar(msgspec.Struct):
     ends: list[BarEnd] = []
     restarts: int = 0
     counts: bool = False
+    excluded: str | None = None
     status_reason: str | None = None
     cause_code: str | None = None
     cause: str | None = None

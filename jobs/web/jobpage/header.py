@@ -12,7 +12,7 @@ from jobs.domain.ending import ended
 from jobs.domain.findings import findings
 from jobs.domain.intervals import restarting, unobserved
 from jobs.domain.report import restart_policy
-from jobs.domain.said import Evidence, Said, replica_words
+from jobs.domain.said import Evidence, Finding, Said, replica_words
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
 from jobs.domain.totals import incomplete, proven_creations
 from jobs.models import Job, Restart
@@ -87,7 +87,7 @@ def header(
 ) -> Header:
     """``first``: the oldest restart. ``known``: the last moment that something is known of. ``end``: None if live."""
     why = ended(job)
-    found = findings(job, known)
+    found = _kinds_first(findings(job, known))
     told = FIRST_TOLD & {one.code for one in found}
     return Header(
         job=row,
@@ -102,6 +102,13 @@ def header(
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
+
+
+def _kinds_first(found: list[Finding]) -> list[Finding]:
+    """The first finding of each kind, then the others: 20 waves must not hide what else there is."""
+    first: dict[str, Finding] = {}
+    others = [one for one in found if first.setdefault(one.code, one) is not one]
+    return [*first.values(), *others]
 
 
 def light_header(row: Job, job: JobState) -> Header:

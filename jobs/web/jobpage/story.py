@@ -119,7 +119,7 @@ def _codes(sums: list[RestartSum]) -> str:
     more = len(counted) - len(named)
     if more:
         named.append(ngettext("%d other", "%d others", more) % more)
-    return _(" (%s)") % ", ".join(named)
+    return _(" (%s)") % _(", ").join(named)
 
 
 def end_name(exit_code: int | None, cause_code: str, cause: str) -> str:

@@ -18,10 +18,11 @@ from jobs.domain.totals import Numbers, proven_creations, replica_numbers
 from jobs.models import LogTail, Observation, Restart
 from jobs.store.pages.job import EventRow
 from jobs.web.formats import chip_text
-from jobs.words import cause_words, piece
+from jobs.words import cause_words, excluded_words, piece
 
 RESTARTS_SHOWN = 200
 PODS_SHOWN = 500
+REPLICAS_SHOWN = 500
 LOGS_SHOWN = 100
 UNSEEN_BY_POLLING = 1.0  # seconds: what is shorter, `kubectl get` once a second may well not print
 
@@ -121,16 +122,19 @@ class ReplicaRow:
     """Seconds between the end of a run and Running of the next, summed."""
 
 
-def replica_rows(job: JobState, end: float) -> list[ReplicaRow]:
-    """One row each, those that restarted most first."""
+def replica_rows(job: JobState, end: float) -> tuple[list[ReplicaRow], int]:
+    """Those that restarted most first, at most REPLICAS_SHOWN, and how many were left out."""
     waited = cost(job, end).waited
     proven = proven_creations(job)
     keys = sorted({**job.replicas, **dict.fromkeys(proven)})
-    rows = [_replica_row(job, job.replicas.get(k) or Replica(k), proven.get(k, 0), waited.get(k, 0.0)) for k in keys]
-    return sorted(rows, key=lambda row: -row.numbers.true)
+    replicas = [job.replicas.get(key) or Replica(key) for key in keys]
+    numbers = {one.key: replica_numbers(job, one, proven.get(one.key, 0)) for one in replicas}
+    shown = sorted(replicas, key=lambda one: -numbers[one.key].true)[:REPLICAS_SHOWN]
+    rows = [_replica_row(job, one, numbers[one.key], waited.get(one.key, 0.0)) for one in shown]
+    return rows, len(replicas) - len(rows)
 
 
-def _replica_row(job: JobState, replica: Replica, proven: int, waited: float) -> ReplicaRow:
+def _replica_row(job: JobState, replica: Replica, numbers: Numbers, waited: float) -> ReplicaRow:
     newest = replica.incarnations[-1] if replica.incarnations else None
     ended = next((pod for pod in reversed(replica.incarnations) if pod.ends), None)
     code = last_code(ended) if ended else None
@@ -139,7 +143,7 @@ def _replica_row(job: JobState, replica: Replica, proven: int, waited: float) ->
         replica=replica,
         name=replica_words(replica.key),
         policy=restart_policy(job, replica.key[0]) or "",
-        numbers=replica_numbers(job, replica, proven),
+        numbers=numbers,
         flags=flags(job, replica),
         last=chip_text(code, oom) if ended else "",
         last_code=code,
@@ -276,6 +280,8 @@ class PodRow:
     chip: str
     code: int | None
     cause: str
+    excluded: str
+    """Why its recreation is no restart."""
 
 
 def pod_rows(job: JobState) -> tuple[list[PodRow], int]:
@@ -285,5 +291,7 @@ def pod_rows(job: JobState) -> tuple[list[PodRow], int]:
         for pod in job.replicas[key].incarnations:
             code = last_code(pod)
             chip = chip_text(code, pod.ends[-1].reason == "OOMKilled") if pod.ends else ""
-            rows.append(PodRow(pod, replica_words(key), chip, code, cause_words(pod.cause)))
+            rows.append(
+                PodRow(pod, replica_words(key), chip, code, cause_words(pod.cause), excluded_words(pod.excluded))
+            )
     return rows[:PODS_SHOWN], max(0, len(rows) - PODS_SHOWN)

@@ -172,10 +172,12 @@ def _page(request: HttpRequest, row: Job, seq: int) -> HttpResponse:
 def _first_url(request: HttpRequest, context: dict[str, Any]) -> str:
     """Where the timeline's first answer is: the page names it at its top, so that it is fetched with the scripts."""
     order = request.GET.get("order", "")
+    first = context["first_at"]
+    last = max(context["last_at"], first + 1)  # a cluster's clock may be ahead of ours
     query: dict[str, str | int] = {
         "order": order if order in ORDERS else ORDERS[0],
-        "from": f"{context['first_at']:.3f}",
-        "to": f"{context['last_at']:.3f}",
+        "from": f"{first:.3f}",
+        "to": f"{last:.3f}",
         "width": SCREEN,
     }
     return f"{context['timeline_url']}&{urlencode(query)}"
@@ -259,7 +261,7 @@ class _Parts:
             context["rows"] = tabs.restart_rows(self.job, newest, self.restart_count, self.until)
             context["older"] = self.restart_count - len(newest)
         elif tab == "replicas":
-            context["rows"] = tabs.replica_rows(self.job, self.until)
+            context["rows"], context["more"] = tabs.replica_rows(self.job, self.until)
         elif tab == "phases":
             context["rows"] = tabs.phase_rows(self.job, self.until)
         elif tab == "podgroup":

@@ -61,9 +61,28 @@ def _view(watched: WatchedCluster, now: float) -> ClusterView:
 def _stream(stream: Stream, now: float, *, live: bool, stale: bool) -> StreamView:
     """Nobody brings the states of a stale cluster up to date, so they are only what was."""
     if stale:
-        return StreamView(stream, _("was %s") % stream.state if stream.state else "", "waiting", None, "")
+        return StreamView(stream, _("was %s") % _state(stream.state) if stream.state else "", "waiting", None, "")
     rate = faded(stream.per_minute, now - stream.last_event_at) if live and stream.last_event_at is not None else None
-    return StreamView(stream, stream.state, _tone(stream), rate, "" if stream.detail else _mend(stream.state))
+    return StreamView(stream, _state(stream.state), _tone(stream), rate, "" if stream.detail else _mend(stream.state))
+
+
+def _state(state: str) -> str:
+    """A stream's state (``jobs.ingest.messages.State``, or replayed) in words."""
+    known = {
+        "listing": _("listing"),
+        "watching": _("watching"),
+        "reconnecting": _("reconnecting"),
+        "throttled": _("throttled"),
+        "server error": _("server error"),
+        "unreachable": _("unreachable"),
+        "unauthorized": _("unauthorized"),
+        "forbidden": _("forbidden"),
+        "not installed": _("not installed"),
+        "refused": _("refused"),
+        "broken": _("broken"),
+        "replayed": _("replayed"),
+    }
+    return known.get(state, state)
 
 
 def _tone(stream: Stream) -> str:

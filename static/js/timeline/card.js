@@ -4,6 +4,12 @@ import { clock, duration, exitText, utc } from "../format.js";
 import { t } from "../messages.js";
 
 const EDGE = 8;
+// Why a recreation is no restart (jobs/words.py says it in the table).
+const EXCLUDED = {
+  suspended: "the job was suspended",
+  scaled: "the job was scaled",
+  unwatched: "its spec was changed while nobody watched",
+};
 
 export class Card {
   constructor(element) {
@@ -72,6 +78,7 @@ export function podCard(pod, horizon) {
     [t("ran for"), pod.running ? duration((pod.ended ?? horizon) - pod.running) : ""],
     [t("exit code"), pod.ended && pod.code !== null && pod.code !== undefined ? exitText(pod.code, pod.reason) : ""],
     [t("cause"), pod.cause],
+    [t("not counted"), pod.excluded ? t(EXCLUDED[pod.excluded] ?? pod.excluded) : ""],
     [t("restarts in place"), pod.restarts ? String(pod.restarts) : ""],
     [t("deleted"), when(pod.deleted)],
     [t("node"), pod.node],

@@ -153,7 +153,10 @@ function drawStateLane(pen, view, row) {
     rounded(pen, area.left, top, area.width, row.height);
     if (fill) fillWith(pen, view.palette[fill]);
     else strokeWith(pen, view.palette.pending);
-    inside(pen, view, span.value, area, top, row.height, span.value === "Failed" ? view.palette["failed-ink"] : view.palette.ink);
+    const ink = view.palette[span.value === "Failed" ? "failed-ink" : "ink"];
+    if (inside(pen, view, span.value, area, top, row.height, ink) || area.width < 14) continue;
+    if (span.value === "Failed") inside(pen, view, "×", area, top, row.height, ink);
+    if (span.value === "Succeeded") tickMark(pen, view, area.left + 7, top + row.height / 2);
   }
   drawRestarting(pen, view, row, top);
 }
@@ -200,6 +203,10 @@ function marker(pen, view, x, y) {
 function drawPodGroup(pen, view, row) {
   const top = yOf(view, row);
   font(pen, view, SMALL);
+  if (!view.lanes.podgroup.length) {
+    pen.fillStyle = view.palette.muted;
+    pen.fillText(view.words.noGroup, view.gutter + 6, top + row.height / 2);
+  }
   for (const span of between(view.lanes.podgroup, view.scale.start, view.scale.end)) {
     const area = box(view.scale, span.start ?? view.origin, span.end ?? view.horizon);
     if (!area) continue;

@@ -92,15 +92,16 @@ export function box(scale, start, end, least = 0) {
 }
 
 // End caps from left to right. A cap stands inside the end of its bar, with its text where there is room since the bar's
-// start or the cap before, else as a narrow edge: [{left, width, text | "", end}]. `measure(text)` gives pixels.
-export function caps(marks, from, scale, measure, padding = 6) {
+// start or the cap before (of two paddings the one that fits), else as a narrow edge: [{left, width, text | "", end}].
+// `measure(text)` gives pixels.
+export function caps(marks, from, scale, measure, [padding, tight] = [6, 2]) {
   const result = [];
   let free = from;
   for (const mark of marks) {
     const right = toX(scale, mark.at);
-    const full = measure(mark.text) + 2 * padding;
-    const fits = right - free >= full;
-    const width = fits ? full : Math.max(3, Math.min(5, right - free));
+    const text = measure(mark.text);
+    const fits = right - free >= text + 2 * tight;
+    const width = fits ? Math.min(text + 2 * padding, right - free) : Math.max(3, Math.min(5, right - free));
     result.push({ left: right - width, width, text: fits ? mark.text : "", mark });
     free = right + 1;
   }

@@ -77,6 +77,7 @@ export class Timeline {
   }
 
   toggleFollow() {
+    if (!this.live) return;
     this.following = !this.following;
     if (this.following && this.range === null) {
       const scale = this.#scale();
@@ -337,7 +338,7 @@ export class Timeline {
       rows: this.layout.rows, replicas: this.model.replicas, unobserved: this.model.unobserved, scroll: this.scroller.scrollTop,
       width: this.width, height: this.height, gutter: this.gutter, kind: this.model.job.kind ?? "", atLeast: this.model.job.at_least ?? false,
       selected: this.selected, hovered: this.hovered, palette: this.palette, hatch: this.hatch,
-      words: { noPhase: t("no phase yet"), heat: t("restarts") },
+      words: { noPhase: t("no phase yet"), noGroup: t("none seen"), heat: t("restarts") },
     });
     if (!this.live) return null;
     return this.still.matches ? SLOW : Math.min(SLOW, S.secondsPerPixel(scale));
