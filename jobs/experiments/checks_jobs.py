@@ -226,6 +226,6 @@ def _at(state: JobState, lane: str, at: float) -> str | None:
     """The value of a lane's span at that time; None where there was none."""
     for span in state.spans.get(lane, ()):
         begun = span.start is not None and span.start <= at
-        if begun and (span.end is None or span.end > at):
+        if begun and (span.end is None or span.end >= at):
             return span.value
     return None

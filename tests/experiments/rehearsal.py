@@ -42,13 +42,26 @@ class Rehearsal:
     def run(self) -> Verdict:
         """Until nothing can change the verdict, or its time is up."""
         end = self.launched_at + latest(self.experiment, self.values)
+        met: set[str] = set()
         while True:
             self.simulation.run(STEP)
             self._watch()
             verdict = self.verdict()
+            before, met = met, {step.key for step, outcome in verdict.steps if outcome.state is StepState.MET}
+            assert before <= met, "what is met stays met"
             if verdict.final or self.simulation.clock.now() > end:
                 return verdict
             self._act(verdict)
+
+    def clean_up(self) -> Verdict:
+        """What a run does at its end: its jobs are deleted. The verdict half a minute later."""
+        for uid, manifest in zip(self.uids, self.manifests * 2, strict=False):
+            job = self.watched.jobs.get(uid)
+            if job is not None and job.present:
+                self.simulation.cluster.delete(manifest)
+        self.simulation.run(30)
+        self._watch()
+        return self.verdict()
 
     def observed(self) -> Observed:
         jobs = self.watched.named(*self.uids)

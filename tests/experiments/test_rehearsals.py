@@ -24,6 +24,7 @@ def test_the_verdict_is_as_expected(name: str, seed: int) -> None:
     assert [done.error for done in rehearsal.done] == [""] * len(experiment.acts(values))
     took = rehearsal.simulation.clock.now() - rehearsal.launched_at
     assert took <= experiment.seconds(values) <= 3 * took + 10, "what the card says is about what it takes"
+    assert rehearsal.clean_up().overall is Overall.AS_EXPECTED, "the end of the jobs changes nothing"
 
 
 @pytest.mark.parametrize("busy", [False, True], ids=["one node", "one node, busy"])

@@ -6,7 +6,35 @@ from pkgutil import iter_modules
 
 from jobs.experiments.experiment import Experiment
 
-FIRST = ("seed", "tf-normal", "pt-normal")  # the order of the cards: these, then the rest by name
+# The order in which pages show them: from the puzzle to its parts. A new one follows, by name, until it is put here.
+ORDER = (
+    "seed",
+    "tf-normal",
+    "pt-normal",
+    "exit-code-sweep",
+    "failing-master",
+    "backoff-limit",
+    "backoff-zero",
+    "onfailure-one-worker",
+    "onfailure-all-workers",
+    "failing-ps",
+    "oom",
+    "start-error",
+    "missing-image",
+    "failing-init",
+    "failing-sidecar",
+    "restart-wave",
+    "delete-pod",
+    "eviction",
+    "node-lost",
+    "completed-pod-again",
+    "suspend-resume",
+    "scale",
+    "name-reuse",
+    "deadline",
+    "clean-up",
+    "gang-does-not-fit",
+)
 
 
 @cache
@@ -16,5 +44,5 @@ def experiments() -> dict[str, Experiment]:
     for module in iter_modules(__path__):
         experiment: Experiment = import_module(f"{__name__}.{module.name}").EXPERIMENT
         found[experiment.name] = experiment
-    order = sorted(found, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))
+    order = sorted(found, key=lambda name: (ORDER.index(name) if name in ORDER else len(ORDER), name))
     return {name: found[name] for name in order}

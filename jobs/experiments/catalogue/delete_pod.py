@@ -129,7 +129,7 @@ EXPERIMENT = Experiment(
         fields.ACTS_AFTER,
         fields.HEEDS_SIGTERM,
         fields.changed(fields.WORKERS, default=2, minimum=2),
-        fields.changed(fields.RUNS_FOR, default=300, minimum=60),
+        fields.changed(fields.RUNS_FOR, label=fields.DURATION, default=300, minimum=60),
         *fields.PODS,
     ),
     objects=objects,

@@ -76,7 +76,7 @@ EXPERIMENT = Experiment(
         fields.ACTS_AFTER,
         fields.HEEDS_SIGTERM,
         fields.changed(fields.WORKERS, default=2, minimum=2),
-        fields.changed(fields.RUNS_FOR, minimum=60),
+        fields.changed(fields.RUNS_FOR, label=fields.DURATION, minimum=60),
         *fields.PODS,
     ),
     objects=objects,

@@ -148,7 +148,7 @@ EXPERIMENT = Experiment(
     parameters=(
         TOLERATION,
         SILENT,
-        fields.changed(fields.RUNS_FOR, minimum=150),
+        fields.changed(fields.RUNS_FOR, label=fields.DURATION, minimum=150),
         *fields.PODS,
     ),
     objects=objects,

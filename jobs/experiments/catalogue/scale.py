@@ -91,7 +91,7 @@ EXPERIMENT = Experiment(
         fields.FEWER,
         fields.ACTS_AFTER,
         fields.PAUSE,
-        fields.changed(fields.RUNS_FOR, minimum=60),
+        fields.changed(fields.RUNS_FOR, label=fields.DURATION, minimum=60),
         *fields.PODS,
     ),
     objects=objects,

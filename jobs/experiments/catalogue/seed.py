@@ -86,7 +86,8 @@ EXPERIMENT = Experiment(
         "在 ExitCode 重启策略下，一个 worker 无休止地重启，而 kubectl 的 RESTARTS 始终为 0，backoffLimit 也不起作用。",
     ),
     happens=Text(
-        "Worker 0 exits {code} {fails_after} s after each start. The operator deletes its pod and creates it anew, "
+        "Worker 0 exits with {code}, {fails_after} s after each start. The operator deletes its pod and creates it "
+        "anew, "
         "over and over; the PS and the other workers run on.",
         "worker 0 每次启动 {fails_after} 秒后以退出码 {code} 退出。operator 删除它的 Pod 再重新创建，如此反复；PS "
         "和其余 worker 照常运行。",
