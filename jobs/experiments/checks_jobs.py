@@ -26,7 +26,7 @@ def podgroup_first(*, job: int = 0) -> Check:
         first, uid = pods[0]
         if admitted is None or admitted.start is None:
             late = _observed.known_until - first > TOGETHER
-            what = say("pods without an admitted PodGroup", "PodGroup 未获准入就已有 Pod")
+            what = say("pods without an admitted PodGroup", "PodGroup 未获准就已有 Pod")
             return differs(first, what, uid) if late else waiting()
         seen = say(
             "{phase} {seconds} s before the first pod",

@@ -68,10 +68,10 @@ EXPERIMENT = Experiment(
     explanation=Text(
         "The time runs from status.startTime, that is from the job's first look by the operator, so waiting for the "
         "gang counts too. When it is over, the operator deletes the pods first and says Failed afterwards.\n\n"
-        "It is the only limit that bounds a job under ExitCode.",
+        "Besides backoffLimit 0 it is the only limit that bounds a job under ExitCode.",
         "时间从 status.startTime 算起，也就是 operator 第一次检查作业的时刻，所以等待整组调度的时间也计算在内。"
         "到期后，operator 先删除 Pod，再写下 Failed。\n\n"
-        "这是唯一能约束 ExitCode 作业的限制。",
+        "除了 backoffLimit 0，这是唯一能约束 ExitCode 作业的限制。",
     ),
     kinds=("PyTorchJob",),
     parameters=(

@@ -42,7 +42,7 @@ EXPERIMENT = Experiment(
     happens=Text(
         "{workers} workers ask for {cpu} thousandths of a core each, more than any node has. Volcano does not admit "
         "the PodGroup.",
-        "{workers} 个 worker 各申请 {cpu} 个千分之一核，超过任何节点所有。Volcano 不会准入这个 PodGroup。",
+        "{workers} 个 worker 各申请 {cpu} 个千分之一核，超过任何节点所有。Volcano 不会批准这个 PodGroup。",
     ),
     explanation=Text(
         "With a gang scheduler the operator creates a PodGroup first and pods only once it is past Pending. Volcano "
@@ -50,7 +50,7 @@ EXPERIMENT = Experiment(
         "pod and the job's conditions stand still at Created: why it waits is told by the PodGroup alone.\n\n"
         "Nothing runs here, so it costs nothing but an object.",
         "使用整组调度时，operator 先创建 PodGroup，待其越过 Pending 之后才创建 Pod。"
-        "只有集群能够同时容纳整组的最小需求时，Volcano 才会准入。"
+        "只有集群能够同时容纳整组的最小需求时，Volcano 才会批准。"
         "在此之前，operator 不会检查任何 Pod，作业的状况停留在 Created：只有 PodGroup 说明它为何等待。\n\n"
         "这里没有任何东西在运行，除了一个对象之外不占用资源。",
     ),

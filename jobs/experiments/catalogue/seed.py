@@ -23,7 +23,7 @@ def steps(values: Values) -> tuple[Step, ...]:
         {**values, "pods": pods, "more": more},
         step(
             "podgroup",
-            ("The PodGroup is admitted before the first pod is created.", "PodGroup 先被准入，之后才创建第一个 Pod。"),
+            ("The PodGroup is admitted before the first pod is created.", "PodGroup 先获准，之后才创建第一个 Pod。"),
             checks_jobs.podgroup_first(),
             START,
         ),
