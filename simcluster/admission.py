@@ -5,7 +5,7 @@ from typing import Any
 
 from simcluster import validation
 from simcluster.errors import bad_request, cause, invalid
-from simcluster.resources import NAMESPACES, PODS, RBAC_RESOURCES, TRAINING_JOBS, Resource
+from simcluster.resources import NAMESPACES, PODS, PRIORITYCLASSES, RBAC_RESOURCES, TRAINING_JOBS, Resource
 from simcluster.schemas.kinds import schema_of
 
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
@@ -131,6 +131,8 @@ def defaulted(resource: Resource, obj: dict[str, Any], creating: bool) -> dict[s
     """The object with the server's defaults, as a copy. For a new object the status is the server's as well."""
     if resource.custom:
         obj = validation.defaulted(schema_of(resource), obj)
+    if resource is PRIORITYCLASSES:
+        obj = {**obj, "preemptionPolicy": obj.get("preemptionPolicy") or "PreemptLowerPriority"}
     if not creating:
         return obj
     if resource.custom and resource.has_status_subresource:

@@ -10,7 +10,7 @@ from typing import Any
 
 from simcluster.clock import Clock
 from simcluster.controllers import delays
-from simcluster.controllers.podgroup import GROUP_LABEL
+from simcluster.controllers.podgroup import GROUP_LABEL, spec_of
 from simcluster.errors import ApiError
 from simcluster.resources import PODS, SCHEDULER_PODGROUPS, Resource
 from simcluster.store import Store
@@ -62,7 +62,7 @@ class PodGroupController:
         status = group.get("status") or {}
         namespace, name = key
         pods = self._store.list(PODS, namespace, f"{GROUP_LABEL}={name}")
-        new = next_status(status, pods, int(group["spec"].get("minMember") or 1))
+        new = next_status(status, pods, int(spec_of(group).get("minMember") or 1))
         if new != status:
             if status.get("phase"):
                 self._written_at[key] = self._clock.now()

@@ -8,7 +8,7 @@ from simcluster.clock import Clock, rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.binding import bind, refuse
 from simcluster.controllers.capacity import Capacity
-from simcluster.controllers.podgroup import GROUP_LABEL
+from simcluster.controllers.podgroup import GROUP_LABEL, spec_of
 from simcluster.controllers.recorder import SeriesRecorder
 from simcluster.resources import NODES, PODS, SCHEDULER_PODGROUPS, Resource
 from simcluster.store import Store
@@ -68,7 +68,7 @@ class DefaultScheduler:
         if group is None:
             return True
         pods = self._store.list(PODS, namespace, f"{GROUP_LABEL}={name}")
-        missing = int(group["spec"].get("minMember") or 1) - sum("nodeName" in each["spec"] for each in pods)
+        missing = int(spec_of(group).get("minMember") or 1) - sum("nodeName" in each["spec"] for each in pods)
         waiting = [each for each in pods if "nodeName" not in each["spec"]][: max(0, missing)]
         planned: dict[str, dict[str, int]] = {}
         return all(self._capacity.place(each, planned) is not None for each in waiting)

@@ -14,6 +14,11 @@ _OCCUPYING = ("Binding", "Bound", "Running", "Releasing")
 _ENDED = ("Succeeded", "Failed")
 
 
+def spec_of(group: Obj) -> Obj:
+    """A PodGroup's spec, which somebody's own PodGroup may lack."""
+    return group.get("spec") or {}
+
+
 def task_status(pod: Obj) -> str:
     """Volcano's word for a pod: Pending, Bound, Running, Releasing, Succeeded, Failed or Unknown."""
     phase = (pod.get("status") or {}).get("phase")

@@ -20,6 +20,7 @@ from simcluster.controllers.podgroup import (
     Gang,
     counts_shown,
     says_the_same,
+    spec_of,
     task_status,
     with_condition,
 )
@@ -106,7 +107,7 @@ class VolcanoScheduler:
         self._timer = self._clock.call_later(wait, self._cycle)
 
     def _priority(self, group: Obj) -> int:
-        name = group["spec"].get("priorityClassName")
+        name = spec_of(group).get("priorityClassName")
         found = self._store.find(PRIORITYCLASSES, None, name) if isinstance(name, str) else None
         value = (found or {}).get("value", 0)
         return value if isinstance(value, int) else 0
@@ -142,7 +143,7 @@ class VolcanoScheduler:
         key, current = _key(group), _phase(group)
         pods = list(self._pods.get(key, {}).values())
         counts = Counter(task_status(pod) for pod in pods)
-        minimum = int(group["spec"].get("minMember") or 1)
+        minimum = int(spec_of(group).get("minMember") or 1)
         if current in ("", "Pending") and admitted:
             current = "Inqueue"
         choice = self._choice(group, pods, counts, minimum, planned) if admitted else _Choice()
@@ -226,7 +227,7 @@ class VolcanoScheduler:
             if group is None or self._priority(group) >= priority:
                 continue
             running = [pod for pod in pods.values() if task_status(pod) == "Running"]
-            minimum = int(group["spec"].get("minMember") or 1)
+            minimum = int(spec_of(group).get("minMember") or 1)
             spare = len(running) if minimum == 1 else max(0, len(running) - minimum)
             found += [(self._priority(group), pod) for pod in running[:spare]]
         return [pod for _, pod in sorted(found, key=lambda item: item[0])]
@@ -311,7 +312,7 @@ class VolcanoScheduler:
 
 def _promisable(group: Obj) -> Amounts:
     """What a group asks for of the nodes: neither counts of objects nor limits."""
-    wanted = quantity.amounts(group["spec"].get("minResources"))
+    wanted = quantity.amounts(spec_of(group).get("minResources"))
     return {
         name: amount
         for name, amount in wanted.items()

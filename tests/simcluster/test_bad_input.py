@@ -2,6 +2,7 @@
 
 import json
 import logging
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -245,7 +246,12 @@ MEDIA_TYPES = st.sampled_from(
 BODIES = st.one_of(VALUES.map(lambda value: json.dumps(value).encode()), st.binary(max_size=40))
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=400,
+    deadline=None,
+    derandomize="EXPLORE" not in os.environ,
+    suppress_health_check=[HealthCheck.function_scoped_fixture],
+)
 @given(
     method=st.sampled_from(["GET", "POST", "PUT", "PATCH", "DELETE", "BREW"]),
     path=PATHS,

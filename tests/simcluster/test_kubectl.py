@@ -217,6 +217,48 @@ def test_disruption_budgets_and_quotas(cluster: Cluster) -> None:
     assert "limits.memory" in cluster.kubectl("describe", "quota", "q", *space)
 
 
+def each(api_version: str, kind: str, **content: Any) -> Obj:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "each"}, **content}
+
+
+EVERY_KIND: list[Obj] = [
+    each("v1", "ConfigMap", data={"a": "1"}),
+    each("v1", "ResourceQuota", spec={"hard": {"services": "99"}}),
+    each("policy/v1", "PodDisruptionBudget", spec={"maxUnavailable": 1}),
+    each("scheduling.k8s.io/v1", "PriorityClass", value=5),
+    each("scheduling.volcano.sh/v1beta1", "Queue", spec={"weight": 1}),
+    each("scheduling.volcano.sh/v1beta1", "PodGroup"),
+    each("scheduling.x-k8s.io/v1alpha1", "PodGroup", spec={"minMember": 1}),
+    each("batch.volcano.sh/v1alpha1", "Job", spec={"tasks": []}),
+    *(
+        manifests.training_job(
+            kind, f"each-{kind.lower()}", "wire", {"Worker": manifests.replica("main", ["x"], 1, "Never")}
+        )
+        for kind in ("TFJob", "PyTorchJob", "MPIJob", "XGBoostJob", "PaddleJob", "JAXJob")
+    ),
+]
+
+
+def test_every_kind_can_be_described_and_explained(cluster: Cluster) -> None:
+    cluster.kubectl("create", "role", "each", *NS, "--verb=get", "--resource=pods")
+    cluster.kubectl("create", "rolebinding", "each", *NS, "--role=each", "--serviceaccount=wire:default")
+    cluster.kubectl("create", "clusterrole", "each", "--verb=get", "--resource=pods")
+    cluster.kubectl("create", "clusterrolebinding", "each", "--clusterrole=each", "--user=x")
+    together = {"apiVersion": "v1", "kind": "List", "items": EVERY_KIND}
+    cluster.kubectl("apply", *NS, "-f", "-", manifest=together)
+    cluster.kubectl("wait", "--for=create", "pod/each-tfjob-worker-0", *NS, "--timeout=20s")
+    listable = cluster.kubectl("api-resources", "--verbs=list", "-o", "name").split()
+    assert len(listable) == 24
+    # For each object it asks for Events, at 50 requests a second: Events themselves would take long.
+    described = cluster.kubectl("describe", ",".join(name for name in listable if name != "events"), "-A")
+    shown = json.loads(cluster.kubectl("get", ",".join(listable), "-A", "-o", "json"))["items"]
+    assert described.count("Name:") >= 23
+    assert len({(item["apiVersion"], item["kind"]) for item in shown}) == 24
+    for name in ("tfjob", "mpijob.spec", "jaxjob.spec.jaxReplicaSpecs", "vcjob.spec.tasks", "pdb.spec", "pod.status"):
+        assert "VERSION:" in cluster.kubectl("explain", name)
+    cluster.kubectl("delete", *NS, "--wait=false", "-f", "-", manifest=together)
+
+
 def test_what_else_is_typed(cluster: Cluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     cluster.kubectl("apply", "-f", "-", manifest=tfjob("typed"))
     file = tmp_path / "typed.json"

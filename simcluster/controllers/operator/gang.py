@@ -8,7 +8,7 @@ from typing import Any
 from simcluster.controllers import quantity
 from simcluster.controllers.delays import REQUEST
 from simcluster.controllers.operator.job import Job, Reconciliation
-from simcluster.controllers.podgroup import VOLCANO
+from simcluster.controllers.podgroup import VOLCANO, spec_of
 from simcluster.resources import SCHEDULER_PODGROUPS, VOLCANO_PODGROUPS, Resource
 
 Obj = dict[str, Any]
@@ -34,9 +34,9 @@ def sync_pod_group(work: Reconciliation, gang: str) -> Iterator[float]:
         if gang == VOLCANO:
             body["status"] = {}
         group = work.store.create(resource, body, job.namespace)
-    elif {**group["spec"], **wanted} != group["spec"]:
+    elif {**spec_of(group), **wanted} != spec_of(group):
         yield REQUEST.draw(work.rng)
-        group = work.store.update(resource, {**group, "spec": {**group["spec"], **wanted}})
+        group = work.store.update(resource, {**group, "spec": {**spec_of(group), **wanted}})
 
 
 def pods_wait(work: Reconciliation, gang: str) -> bool:
