@@ -106,7 +106,8 @@ def start_cluster(run: Supervisor, data_dir: Path, kubeconfig: Path) -> int:
     """The simulated cluster, still empty; answers its port, which is its own choice and is kept at a restart."""
     port_file = data_dir / "cluster.port"
     files = ("--kubeconfig-out", str(kubeconfig), "--port-file", str(port_file))
-    command = python("-m", "simcluster", "--namespace", NAMESPACE, *files)
+    # Several nodes, since one of the experiments loses one.
+    command = python("-m", "simcluster", "--namespace", NAMESPACE, "--nodes", "3", *files)
     child = Child("cluster", [*command, "--seed", "1", "--port", "0"], server=True)
     run.add(child)
     run.wait(port_file.exists, "cluster", START_SECONDS)
@@ -168,6 +169,7 @@ Restartscope is running:  {address}
 
   Look at the TFJob tftest in cluster demo. Its worker 0 exits with 138 every ten seconds and is made anew by the
   training operator, so kubectl shows 0 restarts for ever; the page counts the true ones, and highlights Restarting.
+  On the page Experiments one press launches jobs that show how restart policies behave, and says what should happen.
   Cluster recordings holds jobs that were recorded on a real cluster: a node lost, memory run out, a wave of 60.
 
   The same with kubectl:  {kubectl()} --kubeconfig {shown(kubeconfig)} get pods -A -owide -w
