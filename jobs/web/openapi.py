@@ -171,8 +171,37 @@ SCHEMAS: Json = {
     ),
     "Timeline": {
         "type": "object",
-        "required": ["seq", "now", "pods", "restarts"],
-        "properties": {"seq": NUMBER, "now": REAL},
+        "description": "Times are epoch seconds. What is narrower than a pixel is in heaps.",
+        "required": ["seq", "now"],
+        "properties": {
+            "seq": NUMBER,
+            "now": REAL,
+            "start": maybe(REAL),
+            "end": maybe(REAL),
+            "whole": FLAG,
+            "story": {"type": "object", "additionalProperties": TEXT},
+            "replicas": array(record(key=TEXT, true=NUMBER)),
+            "spans": array(ANY),
+            "lanes": {"type": "object", "required": ["pixel"], "properties": {"pixel": REAL}},
+            "rows": array(TEXT),
+            "pixel": REAL,
+            "pods": array(ANY),
+            "restarts": array(ANY),
+            "heaps": array(
+                record(
+                    replica=TEXT,
+                    first=TEXT,
+                    start=REAL,
+                    end=REAL,
+                    pods=NUMBER,
+                    restarts=NUMBER,
+                    codes={"type": "object", "additionalProperties": NUMBER},
+                )
+            ),
+            "heat": ANY,
+            "bands": array(record(start=REAL, end=maybe(REAL))),
+            "unobserved": array(record(start=maybe(REAL), end=REAL)),
+        },
     },
     "Evidence": record(
         what=TEXT,
@@ -225,6 +254,14 @@ FILTER = [
         for name in (*FIELDS, *NUMBERS)
     ),
 ]
+VIEW = [
+    parameter("from", "Epoch seconds; with `to` and `width` it says what is narrower than a pixel.", type="number"),
+    parameter("to", "Epoch seconds.", type="number"),
+    parameter("width", "Pixels of the range.", type="number"),
+    parameter("order", "Whose rows come first.", type="string", enum=["index", "worst"], default="index"),
+    parameter("rows", "These replicas alone, such as `worker/0/0,worker/1/0`."),
+    parameter("lanes", "With any value: the job's phases in the range alone."),
+]
 SORT = parameter(
     "sort",
     "Order; behind a minus the smallest come first.",
@@ -265,7 +302,7 @@ PATHS: Json = {
     "/api/exit-codes/": get("Which exit codes end runs, where and when", "ExitCodes", [WINDOW], 400),
     "/api/jobs/events": get("Changes of the list, as they happen", "", [*FILTER, SINCE], 400, media=STREAM),
     "/api/jobs/{uid}/": get("One job, as `manage.py report` tells it", "Job", [UID, CLUSTER], 404),
-    "/api/jobs/{uid}/timeline/": get("What the timeline draws", "Timeline", [UID, CLUSTER], 400, 404),
+    "/api/jobs/{uid}/timeline/": get("What the timeline draws", "Timeline", [UID, CLUSTER, *VIEW], 400, 404),
     "/api/jobs/{uid}/events": get(
         "Changes of one job, as they happen", "", [UID, CLUSTER, SINCE], 400, 404, media=STREAM
     ),

@@ -14,15 +14,16 @@ from django.utils.translation import get_language
 
 from jobs import models
 from jobs.domain.intervals import unobserved
-from jobs.domain.state import JobState, ReplicaKey, Span
+from jobs.domain.state import JobState, ReplicaKey
 from jobs.models import Job, Restart
 from jobs.store.pages import timeline as store
 from jobs.store.pages.changes import JobChanges, RestartSum, proven
 from jobs.store.pages.jobs import shown_state
 from jobs.store.pages.timeline import Bar, RestartTime
-from jobs.web.detail import GAP, Heap, begin, thinned, thinned_marks
+from jobs.web.detail import Heap, begin, thinned, thinned_marks
 from jobs.web.experiments.marks import marks
 from jobs.web.jobpage.story import kubectl_story, story
+from jobs.web.lanes import span_json, told_pixel, told_spans
 
 Json = dict[str, Any]
 
@@ -37,15 +38,15 @@ SMALL = 4.0  # pixels: on a narrower bar nothing can be told, and several of the
 FIRST_ROWS = 30  # replicas told at once of a larger job: those that are in sight at first
 BUCKETS = 240  # of a job's life, in which its restarts are counted
 STRIP_ROWS = 24  # parts of a type's replicas, whose restarts are counted apart
-SPANS = 5000  # phases of one lane up to which all are told
 ORDERS = ("index", "worst")
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What the browser asks for. ``pixel``: seconds that one covers, 0 for every detail. ``rows``: None for the first
-    answer."""
+    """What the browser asks for. ``range``: epoch seconds. ``pixel``: seconds that one covers, 0 for every detail.
+    ``rows``: None for the first answer."""
 
+    range: tuple[float, float] = (0.0, 0.0)
     pixel: float = 0.0
     order: str = "index"
     rows: tuple[ReplicaKey, ...] | None = None
@@ -73,7 +74,8 @@ def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
         "start": start,
         "end": end,
         "job": header(row, job),
-        "spans": _spans(job, wanted.pixel),
+        "lanes": {"pixel": told_pixel(job.spans.values(), wanted.pixel)},
+        "spans": told_spans(job.spans.values(), wanted.pixel),
         "unobserved": [{"start": a, "end": b} for a, b in unobserved(job)],
         "marks": marks(row.cluster.name, row.uid),
         "replicas": [_replica(key, trues.get(key, 0)) for key in keys],
@@ -182,30 +184,6 @@ def bands(times: Iterable[RestartTime], over: float | None) -> list[Json]:
     return found
 
 
-def _spans(job: JobState, pixel: float) -> list[Json]:
-    """The job's lanes. Of a lane with very many phases those that would share a pixel are one, with their number."""
-    found: list[Json] = []
-    for lane in job.spans.values():
-        if pixel and len(lane) > SPANS:
-            found.extend(_piled(lane, pixel))
-        else:
-            found.extend(map(_span, lane))
-    return found
-
-
-def _piled(lane: Iterable[Span], pixel: float) -> list[Json]:
-    found: list[Json] = []
-    for span in lane:
-        last = found[-1] if found else None
-        start, end = span.start, span.end
-        near = last is not None and last["end"] is not None and start is not None and end is not None
-        if last is not None and near and last["value"] == span.value and (end or 0.0) - last["start"] < GAP * pixel:
-            last["end"], last["times"] = end, last.get("times", 1) + 1
-        else:
-            found.append(_span(span))
-    return found
-
-
 def delta(changes: JobChanges, job: JobState, trues: Mapping[ReplicaKey, int], now: float) -> Json:
     """What changed of a job, in the same shape. ``trues``: true restarts of the replicas that are told of."""
     result: Json = {
@@ -213,7 +191,7 @@ def delta(changes: JobChanges, job: JobState, trues: Mapping[ReplicaKey, int], n
         "end": end_of(changes.job, job, now),
         "job": header(changes.job, job),
         "pods": [_pod(store.bar_from(row.record, row.seq)) for row in changes.incarnations],
-        "spans": [_span(span) for span in changes.spans],
+        "spans": [span_json(span) for span in changes.spans],
         "restarts": [_restart(restart) for restart in changes.restarts],
         "replicas": [_replica(key, trues[key]) for key in sorted(trues, key=_order)],
     }
@@ -332,20 +310,6 @@ def _pod(pod: Bar) -> Json:
         "excluded": pod.excluded,
     }
     return found
-
-
-def _span(span: Span | models.Span) -> Json:
-    result: Json = {
-        "lane": span.lane,
-        "number": span.number,
-        "value": span.value,
-        "start": span.start,
-        "end": span.end,
-    }
-    for name in ("running", "min_member", "reason"):
-        if span.detail.get(name) is not None:
-            result[name] = span.detail[name]
-    return result
 
 
 def _restart(restart: Restart) -> Json:

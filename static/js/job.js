@@ -12,7 +12,7 @@ const page = document.getElementById("job");
 const root = document.getElementById("timeline");
 let stale = null;
 
-const timeline = new Timeline(root, { now, onSelect: lightRow, onHover: lightRow, onOpen: openPod, fetchRows });
+const timeline = new Timeline(root, { now, onSelect: lightRow, onHover: lightRow, onOpen: openPod, fetchRows, fetchSpans });
 
 function lightRow(pod) {
   const uid = typeof pod === "string" || pod === null ? pod : pod.uid;
@@ -123,6 +123,10 @@ async function ask(address) {
 // Rows of a large job. A range and a width tell the server what would be narrower than a pixel.
 function fetchRows(keys, { start, end, width }) {
   return ask(question({ rows: keys.join(","), from: start, to: end, width: Math.max(width, 50) }));
+}
+
+function fetchSpans({ start, end, width }) {
+  return ask(question({ lanes: 1, from: start, to: end, width: Math.max(width, 50) }));
 }
 
 async function load() {

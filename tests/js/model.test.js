@@ -56,7 +56,7 @@ test("lanes, pods and restarts come in order, however they arrived", () => {
     pods: [pod("b", 20), pod("a", 10)],
     restarts: [{ pod: "a", number: 2 }, { pod: "a", number: 1 }],
   });
-  assert.deepEqual(lane(model, "restarting").map((s) => s.number), [0, 1]);
+  assert.deepEqual(lane(model.spans, "restarting").map((s) => s.number), [0, 1]);
   assert.deepEqual(podsByReplica(model).get("worker/0/0").map((p) => p.uid), ["a", "b"]);
   assert.deepEqual(restartsByPod(model).get("a").map((r) => r.number), [1, 2]);
 });

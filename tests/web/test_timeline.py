@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from jobs.models import Job, Restart
 from jobs.store.pages.changes import JobChanges, restart_sums
 from jobs.store.pages.timeline import Bar, BarEnd, job_alone
-from jobs.web import timeline
+from jobs.web import lanes, timeline
 from jobs.web.detail import begin, thinned, thinned_marks
 from jobs.web.timeline import key_from, replica_key
 from jobs.web.views import job as job_views
@@ -89,6 +89,26 @@ def test_the_page_of_a_large_job_comes_before_its_parts(
     assert 'data-tab="restarts"' in client.get(f"/jobs/{large.uid}/?whole=1").content.decode()
 
 
+def test_a_lane_of_very_many_phases_comes_in_heaps_and_in_detail_where_it_is_looked_at(
+    client: Client, large: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(lanes, "SPANS", RESTARTS - 1)
+    whole = {"from": BEGIN, "to": BEGIN + 300 * LIFE, "width": 100}
+    far = get(client, large, **whole)
+    heaps = [span for span in far["spans"] if span["lane"] == "restarting"]
+    assert len(heaps) < RESTARTS / 2
+    assert sum(span.get("times", 1) for span in heaps) == RESTARTS, "none is lost"
+    assert far["lanes"]["pixel"] == pytest.approx(3 * LIFE)
+    start, end = BEGIN + 2.5 * LIFE, BEGIN + 6.5 * LIFE
+    near = get(client, large, lanes=1, **{"from": start, "to": end, "width": 100})
+    assert set(near) == {"seq", "now", "lanes", "spans"}
+    assert near["lanes"] == {"start": start, "end": end, "pixel": 0}
+    shown = [span for span in near["spans"] if span["lane"] == "restarting"]
+    assert [span["start"] for span in shown] == [BEGIN + n * LIFE for n in (3, 4, 5, 6)]
+    assert not any("times" in span for span in shown)
+    assert get(client, large)["lanes"] == {"pixel": 0}
+
+
 @pytest.mark.parametrize("whole", ["", "?whole=1"])
 def test_a_job_of_a_cluster_whose_clock_is_ahead_has_a_timeline(
     client: Client, db: None, monkeypatch: pytest.MonkeyPatch, whole: str
@@ -108,6 +128,7 @@ def test_a_job_of_a_cluster_whose_clock_is_ahead_has_a_timeline(
         {"rows": "worker/x/0"},
         {"rows": ",".join(["worker/0/0"] * 201)},
         {"order": "best"},
+        {"lanes": "1"},
         {"from": "a", "to": "b", "width": "3"},
         {"from": "5", "to": "4", "width": "100"},
         {"from": "nan", "to": "inf", "width": "100"},

@@ -84,6 +84,15 @@ def job_alone(job_id: int) -> JobState:
     return state
 
 
+def spans_between(job_id: int, start: float, end: float) -> dict[str, list[Span]]:
+    """The phases of each lane that touch a range, in order."""
+    rows = SpanRow.objects.filter(Q(end__gte=start) | Q(end=None), Q(start__lte=end) | Q(start=None), job_id=job_id)
+    found: dict[str, list[Span]] = defaultdict(list)
+    for values in rows.order_by("lane", "number").values_list("lane", "number", "value", "start", "end", "detail"):
+        found[values[0]].append(Span(*values))
+    return dict(found)
+
+
 def replica_keys(job_id: int) -> dict[ReplicaKey, int]:
     """The job's replicas, each with the number of its pods."""
     rows = Incarnation.objects.filter(job_id=job_id).values_list("replica_type", "replica_index", "job_index")

@@ -63,6 +63,7 @@ MODULES = tuple(
                 "hit",
                 "input",
                 "keys",
+                "lanes",
                 "layout",
                 "minimap",
                 "model",

@@ -14,7 +14,9 @@ export function emptyModel() {
     start: null, // creation of the job, epoch seconds
     end: null, // last moment that is known of it; null while it is live
     job: {},
-    spans: new Map(), // "lane/number" -> span
+    spans: new Map(), // "lane/number" -> span, or a heap of them (`times`)
+    lanePixel: 0, // seconds a pixel covered when they were told, 0 for every detail
+    fine: null, // those of a range in sight, told for a smaller pixel (lanes.js)
     restarts: new Map(), // "pod/number" -> restart
     replicas: new Map(), // "type/index/job_index" -> replica, in the server's order
     pods: new Map(), // UID -> pod
@@ -33,17 +35,18 @@ export function emptyModel() {
 export function merge(model, payload) {
   const rows = model.replicas.size;
   if (payload.whole !== undefined) begin(model, payload);
-  if (payload.seq) model.seq = payload.rows && payload.whole === undefined ? model.seq : Math.max(model.seq, payload.seq);
+  const part = (payload.rows || payload.lanes) && payload.whole === undefined;
+  if (payload.seq) model.seq = part ? model.seq : Math.max(model.seq, payload.seq);
   for (const name of ["start", "end", "unobserved", "heat", "bands"]) if (payload[name] !== undefined) model[name] = payload[name];
   if (payload.job) Object.assign(model.job, payload.job);
-  if (payload.whole === undefined && !payload.rows) addHeat(model, payload);
+  if (payload.whole === undefined && !part) addHeat(model, payload);
   for (const { key, true: count } of payload.replicas ?? []) ensureReplica(model, key).true = count;
   if (payload.rows) takeRows(model, payload);
   const held = (item) => holds(model, item.replica);
   upsert(model.pods, payload.pods?.filter(held), (pod) => pod.uid);
   upsert(model.restarts, payload.restarts?.filter(held), (restart) => `${restart.pod}/${restart.number}`);
   upsert(model.marks, payload.marks, (mark) => mark.key);
-  upsert(model.spans, payload.spans, (span) => `${span.lane}/${span.number}`);
+  takeSpans(model, payload);
   for (const pod of payload.pods ?? []) ensureReplica(model, pod.replica);
   return model.replicas.size !== rows;
 }
@@ -59,6 +62,22 @@ function begin(model, payload) {
   model.pods.clear();
   model.restarts.clear();
   model.heaps.clear();
+}
+
+// The spans of one range stand apart; a first answer and a delta belong to all.
+function takeSpans(model, payload) {
+  const key = (span) => `${span.lane}/${span.number}`;
+  if (payload.lanes && payload.whole === undefined) {
+    model.fine = { ...payload.lanes, spans: new Map(payload.spans.map((span) => [key(span), span])) };
+    return;
+  }
+  if (payload.lanes) {
+    model.lanePixel = payload.lanes.pixel;
+    model.fine = null;
+    model.spans.clear();
+  }
+  upsert(model.spans, payload.spans, key);
+  if (model.fine) upsert(model.fine.spans, payload.spans, key);
 }
 
 // Whole rows replace what was known of them, but for what the stream has told since.
@@ -107,8 +126,8 @@ function ensureReplica(model, key) {
 export const horizon = (model, now) => (model.end === null ? now : model.end);
 
 // Spans of one lane, in order.
-export function lane(model, name) {
-  const found = [...model.spans.values()].filter((span) => span.lane === name);
+export function lane(spans, name) {
+  const found = [...spans.values()].filter((span) => span.lane === name);
   return found.sort((a, b) => a.number - b.number);
 }
 

@@ -13,6 +13,7 @@ import { emptyModel, evict, horizon, lane, marks, merge, podsByReplica, restarts
 import { hatch, readPalette } from "./palette.js";
 import { Frames } from "./raf.js";
 import { readView, writeView } from "./range.js";
+import { LaneLoader, spansFor } from "./lanes.js";
 import { RowLoader } from "./rowloader.js";
 import * as S from "./scale.js";
 
@@ -21,8 +22,8 @@ const SLOW = 1; // seconds: a growing bar moves at least this often, also zoomed
 
 export class Timeline {
   // `root`: the element with the canvas; `now()`: the server's clock in epoch seconds; `onSelect(pod | null)`, `onOpen(pod)`,
-  // `onHover(uid | null)`, `fetchRows(keys, range)` for jobs that do not come whole.
-  constructor(root, { now, onSelect, onOpen, onHover, fetchRows }) {
+  // `onHover(uid | null)`, `fetchRows(keys, range)` and `fetchSpans(range)` for jobs that do not come whole.
+  constructor(root, { now, onSelect, onOpen, onHover, fetchRows, fetchSpans }) {
     this.root = root;
     this.now = now;
     this.callbacks = { onSelect, onOpen, onHover };
@@ -36,6 +37,7 @@ export class Timeline {
     this.mapPen = this.minimap.getContext("2d");
     this.model = emptyModel();
     this.loader = new RowLoader(this.model, { fetchRows, take: (payload) => this.update(payload) });
+    this.lanes = new LaneLoader(this.model, { fetchSpans, take: (payload) => this.update(payload) });
     this.still = matchMedia("(prefers-reduced-motion: reduce)");
     const { range, order, query, pick } = readView(location.search);
     this.range = range; // null: all of it, and on with the clock
@@ -225,11 +227,13 @@ export class Timeline {
   }
 
   #derive() {
-    if (this.derived) return this.derived;
+    const scale = this.#scale();
+    const spans = spansFor(this.model, scale, S.secondsPerPixel(scale));
+    if (this.derived?.spans === spans) return this.derived;
     const lanes = {
-      state: lane(this.model, "state"),
-      restarting: closedAt(lane(this.model, "restarting"), this.model.job.over ?? null),
-      podgroup: lane(this.model, "podgroup"),
+      state: lane(spans, "state"),
+      restarting: closedAt(lane(spans, "restarting"), this.model.job.over ?? null),
+      podgroup: lane(spans, "podgroup"),
     };
     const restarts = restartsByPod(this.model);
     const over = this.model.job.over ?? null;
@@ -237,7 +241,7 @@ export class Timeline {
       .filter((restart) => restart.counts && restart.at !== null)
       .map((restart) => ({ start: restart.at, end: restart.until ?? over }));
     const waits = united([...bands, ...this.model.bands.filter((band) => band.end !== null)]);
-    this.derived = { lanes, restarts, pods: podsByReplica(this.model), bands: waits, marks: marks(this.model, document.documentElement.lang) };
+    this.derived = { spans, lanes, restarts, pods: podsByReplica(this.model), bands: waits, marks: marks(this.model, document.documentElement.lang) };
     return this.derived;
   }
 
@@ -346,6 +350,7 @@ export class Timeline {
 
   // Rows in sight, then those a screen below and above.
   #request(scale) {
+    this.lanes.want(scale, scale.width, S.secondsPerPixel(scale), this.#horizon());
     if (this.model.whole) return;
     const top = this.scroller.scrollTop;
     const near = (from, to) => {
