@@ -7,6 +7,7 @@ from simcluster import validation
 from simcluster.errors import bad_request, cause, invalid
 from simcluster.resources import NAMESPACES, PODS, PRIORITYCLASSES, RBAC_RESOURCES, TRAINING_JOBS, Resource
 from simcluster.schemas.kinds import schema_of
+from simcluster.schemas.schema import ANY
 
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _SUBDOMAIN_TEXT = (
@@ -129,8 +130,12 @@ def validate(resource: Resource, obj: dict[str, Any], old: dict[str, Any] | None
 
 def defaulted(resource: Resource, obj: dict[str, Any], creating: bool) -> dict[str, Any]:
     """The object with the server's defaults, as a copy. For a new object the status is the server's as well."""
+    schema = schema_of(resource)
     if resource.custom:
-        obj = validation.defaulted(schema_of(resource), obj)
+        for field in ("spec", "status"):
+            if isinstance(obj.get(field), dict):
+                obj = {**obj, field: validation.without_nulls(schema.of(field) or ANY, obj[field])}
+        obj = validation.defaulted(schema, obj)
     if resource is PRIORITYCLASSES:
         obj = {**obj, "preemptionPolicy": obj.get("preemptionPolicy") or "PreemptLowerPriority"}
     if not creating:

@@ -76,6 +76,22 @@ def defaulted(schema: Schema, value: Any) -> Any:
     return value
 
 
+def without_nulls(schema: Schema, value: Any) -> Any:
+    """The value without nulls where its shape wants something; the very value if there are none."""
+    if isinstance(value, dict) and (schema.properties or schema.values):
+        kept = {}
+        for key, child in value.items():
+            inner = schema.of(key) or ANY
+            if child is not None or not inner.type:
+                kept[key] = without_nulls(inner, child)
+        is_same = len(kept) == len(value) and all(kept[key] is value[key] for key in kept)
+        return value if is_same else kept
+    if isinstance(value, list) and schema.items is not None:
+        items = [without_nulls(schema.items, child) for child in value]
+        return items if any(new is not old for new, old in zip(items, value, strict=True)) else value
+    return value
+
+
 def faults(schema: Schema, value: Any, path: str = "") -> Causes:
     """Every way in which the value does not fit, as causes of a 422."""
     return list(_faults(schema, value, path))

@@ -213,6 +213,8 @@ def _read(resource: Resource, value: Any, query: Query) -> tuple[Obj, list[str]]
         raise _unreadable(resource, f"strict decoding error: {faults}")
     if not resource.custom:
         _check_types(resource, obj)
+    if resource is PODS and isinstance(obj.get("spec"), dict):
+        obj = {**obj, "spec": validation.without_nulls(schema.properties["spec"], obj["spec"])}
     return obj, [f'unknown field "{path}"' for path in unknown] if how != "Ignore" else []
 
 
