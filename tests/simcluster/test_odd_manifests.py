@@ -50,7 +50,7 @@ def mutated(manifest: Obj, rng: random.Random) -> Obj:
 def test_mutated_manifests_harm_nobody(seed: int) -> None:
     """Each on a cluster of its own, and changed once more while it runs. An error of a controller would end up here."""
     rng, ran = random.Random(seed), 0
-    for _ in range(120):
+    for _ in range(60):
         clock = ManualClock()
         cluster = Cluster(clock, gang_scheduler=rng.choice(["volcano", "scheduler-plugins", ""]))
         cluster.store.serve()
@@ -67,7 +67,7 @@ def test_mutated_manifests_harm_nobody(seed: int) -> None:
             pass
         clock.advance(25)
         cluster.stop()
-    assert ran > 10
+    assert ran > 5
 
 
 def test_nulls_count_as_absent(server: SimServer) -> None:
