@@ -59,6 +59,7 @@ PAGES = {
     "search": "?q=exit:137+cause:oom+foo:bar",
     "codes": "exit-codes/",
     "watchers": "watchers/",
+    "experiments": "experiments/",
     **{f"tab-{tab}": f"{SEED}?tab={tab}#tabs" for tab in TABS},
     "mixed-codes": recorded("mixed-codes", "TFJob", "mixed"),
     "in-place": recorded("runaway", "TFJob", "runaway"),
