@@ -130,17 +130,23 @@ def launch(wanted: Launch) -> ExperimentRun:
     assert source is not None
     try:
         with cluster_writer(source) as writer:
-            dry_run(wanted, writer)
-            run, is_new = _written_down(wanted)
+            run, is_new = _admitted(wanted, writer)
             return _create_all(run, writer, wanted) if is_new else run
+    except Away as away:
+        note(None, wanted.who, "launch", f"{wanted.namespace}/{wanted.name}", str(away))
+        raise NotLaunched({CLUSTER: [_("The cluster does not answer: %(why)s") % {"why": away}]}) from away
+
+
+def _admitted(wanted: Launch, writer: Writer) -> tuple[ExperimentRun, bool]:
+    """The run that may be created now, and whether it is new. Raises ``NotLaunched`` and ``Away``."""
+    try:
+        dry_run(wanted, writer)
+        return _written_down(wanted)
     except NotLaunched:
         known = _known(wanted)  # the first of a double click has taken the name meanwhile
         if known is None:
             raise
-        return known
-    except Away as away:
-        note(None, wanted.who, "launch", f"{wanted.namespace}/{wanted.name}", str(away))
-        raise NotLaunched({CLUSTER: [_("The cluster does not answer: %(why)s") % {"why": away}]}) from away
+        return known, False
 
 
 def _known(wanted: Launch) -> ExperimentRun | None:
@@ -230,9 +236,9 @@ def _create_all(run: ExperimentRun, writer: Writer, wanted: Launch) -> Experimen
             raise _undone(run, writer, refusal.message, _told(wanted, refusal)) from refusal
         except Away as away:
             raise _undone(run, writer, str(away), {CLUSTER: [str(away)]}) from away
-    run.launched_at = began
-    run.state = RunState.RUNNING
-    run.save(update_fields=["launched_at", "state"])
+    launching = ExperimentRun.objects.filter(id=run.id, state=RunState.LAUNCHING)
+    launching.update(state=RunState.RUNNING, launched_at=began)  # unless it was given up meanwhile, and is undone
+    run.refresh_from_db()
     return run
 
 

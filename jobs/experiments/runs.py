@@ -29,7 +29,7 @@ from jobs.experiments.writes import Away, Refused, Writer, cluster_writer
 log = logging.getLogger(__name__)
 
 CLAIM_SECONDS = 60.0  # longer than the requests of one call take, with their timeouts
-LAUNCH_SECONDS = 60.0  # a launch that takes longer has died
+LAUNCH_SECONDS = 180.0  # a launch that takes longer has died
 CLEAN_RETRY_SECONDS = 24 * 3600.0  # a cluster that was away for longer keeps what it has; the page says so
 BY_ITSELF = "experiment"  # who, in the audit list, where nobody pressed a button
 
@@ -191,8 +191,10 @@ def _one_act(act: Act, run: ExperimentRun, writer: Writer) -> bool:
 
 
 def _save(run: ExperimentRun, records: list[Record]) -> None:
+    """Writes acts down, and holds on to the run: an act may wait for the cluster."""
     run.acts = [record.as_dict() for record in records]
-    run.save(update_fields=["acts"])
+    run.claimed_until = time.time() + CLAIM_SECONDS
+    run.save(update_fields=["acts", "claimed_until"])
 
 
 def _add_object(run: ExperimentRun, old: ExperimentObject, act: Act, uid: str) -> None:

@@ -98,8 +98,7 @@ class Writer:
 
     def labelled(self, kind: JobKind, namespace: str, run: str) -> list[Object]:
         """The jobs of a kind that carry a run's label."""
-        items = self._read(_path(kind, namespace), {"labelSelector": f"{RUN}={run}"}).get("items")
-        return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+        return _items(self._read(_path(kind, namespace), {"labelSelector": f"{RUN}={run}"}))
 
     def patch(self, kind: JobKind, namespace: str, name: str, uid: str, change: Object) -> Object:
         """A merge patch of the job with this UID, no other."""
@@ -144,18 +143,19 @@ class Writer:
             "spec": {"resourceAttributes": {name: value for name, value in attributes.items() if value}},
         }
         answer = self._send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {}, review)
-        return (answer.get("status") or {}).get("allowed") is True
+        return _folder(answer, "status").get("allowed") is True
 
     def namespaces(self) -> list[str] | None:
         """The namespaces that are not going away; None if they may not be listed."""
         try:
-            items = self._read("/api/v1/namespaces", {"limit": "500"}).get("items") or []
+            items = _items(self._read("/api/v1/namespaces", {"limit": "500"}))
         except Refused as refusal:
             if refusal.code == 403:
                 return None
             raise
-        going = [item for item in items if (item.get("status") or {}).get("phase") == "Terminating"]
-        return [str(item["metadata"]["name"]) for item in items if item not in going]
+        going = [item for item in items if _folder(item, "status").get("phase") == "Terminating"]
+        names = [_folder(item, "metadata").get("name") for item in items if item not in going]
+        return [name for name in names if isinstance(name, str)]
 
     # --- simulated clusters
 
@@ -185,6 +185,17 @@ class Writer:
                 return _decoded(answer.status, answer.read(LIMIT))
         except TransportError as error:
             raise Away(error.sentence) from error
+
+
+def _items(found: Object) -> list[Object]:
+    items = found.get("items")
+    return [item for item in items if isinstance(item, dict)] if isinstance(items, list) else []
+
+
+def _folder(obj: Object, name: str) -> Object:
+    """The object under a key; an empty one where there is none."""
+    found = obj.get(name)
+    return found if isinstance(found, dict) else {}
 
 
 def _kind(manifest: Object) -> JobKind:

@@ -87,7 +87,10 @@ def test_every_experiment_has_a_card_with_what_it_costs(person: Client) -> None:
     assert "Nothing has been run yet" in page
 
 
-def test_one_click_lands_on_the_live_page_of_the_job(cluster: LiveCluster, person: Client) -> None:
+def test_one_click_lands_on_the_live_page_of_the_job(
+    cluster: LiveCluster, person: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.web.views.runs.SEEN_WITHIN", 30.0)
     with Follower(cluster.source("lab")):
         wait_until(cluster.is_watched)
         answer = person.post(f"{SEED}launch/", {"token": str(uuid.uuid4())})
@@ -115,6 +118,12 @@ def test_a_double_click_is_one_run(cluster: LiveCluster, person: Client) -> None
     answers = [person.post("/experiments/tf-normal/launch/", token) for _ in range(2)]
     assert answers[0]["Location"] == answers[1]["Location"]
     assert len(jobs_of(cluster)) == 1
+
+
+def test_whoever_comes_back_gets_a_new_form(person: Client) -> None:
+    """A page from the browser's memory would launch nothing: its token is used up."""
+    for path in (LIST, SEED, CUSTOM):
+        assert "no-store" in person.get(path)["Cache-Control"]
 
 
 def test_runs_are_listed_newest_first_and_paged(person: Client) -> None:

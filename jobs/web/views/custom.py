@@ -6,6 +6,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 
 from jobs.experiments import custom, manifest_text
 from jobs.experiments import launch as launching
@@ -39,6 +40,7 @@ spec:
 """
 
 
+@never_cache
 def custom_page(request: HttpRequest) -> HttpResponse:
     """GET: the form. POST: shows what was uploaded, tries it (``do=try``), or launches it (``do=launch``)."""
     if request.method != "POST":

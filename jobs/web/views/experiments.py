@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST, require_safe
 
 from jobs.experiments import launch as launching
@@ -49,6 +50,7 @@ class RunRow:
     overall_words: str
 
 
+@never_cache  # whoever comes back to it and presses again means another run, under another token
 @require_safe
 def catalogue(request: HttpRequest) -> HttpResponse:
     cluster = request.GET.get("cluster", "") or next(iter(cluster_names()), "")
@@ -91,6 +93,7 @@ def _run_row(run: ExperimentRun) -> RunRow:
     return RunRow(run, title, state_words(run.state), overall, overall_words(overall))
 
 
+@never_cache
 def experiment_form(request: HttpRequest, name: str) -> HttpResponse:
     """GET: the form. POST: shows the manifest, tries it (``do=try``), or launches it (``do=launch``)."""
     experiment = experiments().get(name)

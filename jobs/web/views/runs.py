@@ -13,6 +13,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from jobs.experiments import runs
 from jobs.experiments.catalogue import experiments
+from jobs.experiments.clusters import is_watched
 from jobs.experiments.manifest_text import written
 from jobs.experiments.models import ExperimentAction, ExperimentRun
 from jobs.experiments.observe import created_objects, rows_of
@@ -31,10 +32,11 @@ FOLLOW = "follow"  # a page that leads on to the job's page as soon as that is k
 def where_to(run: ExperimentRun) -> HttpResponse:
     """After a launch: the live page of its job, the run's own where there are several jobs or none is seen yet."""
     until = time.monotonic() + SEEN_WITHIN
-    while (url := _job_page(run)) is None and time.monotonic() < until and run.is_open:
-        if run.created.count() != 1:
-            break
+    url = _job_page(run)
+    may_come = run.is_open and run.created.count() == 1 and is_watched(run.cluster)
+    while url is None and may_come and time.monotonic() < until:
         time.sleep(LOOK_EVERY)
+        url = _job_page(run)
     return redirect(url or f"{reverse('jobs:run', args=[run.id])}?{FOLLOW}=1")
 
 
