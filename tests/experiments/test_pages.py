@@ -100,7 +100,7 @@ def test_one_click_lands_on_the_live_page_of_the_job(
         page = text_of(person.get(answer["Location"]))
     assert 'id="checklist"' in page
     assert "backoffLimit 3 is passed without effect." in page
-    assert "/panel/?on_job=1" in page
+    assert "/panel/?on_job=1&amp;seen=" in page
 
 
 def test_several_jobs_land_on_the_page_of_the_run(cluster: LiveCluster, person: Client) -> None:
@@ -424,6 +424,19 @@ def test_the_panel_leads_on_to_the_job_once_it_is_seen(cluster: LiveCluster, per
     uid = jobs_of(cluster)[0]["metadata"]["uid"]
     assert person.get(panel, {"follow": "1"})["HX-Redirect"] == f"/jobs/{uid}/?cluster=lab"
     assert person.get(reverse("jobs:run", args=[token])).status_code == 200
+
+
+def test_a_panel_that_shows_the_same_is_not_sent_again(cluster: LiveCluster, person: Client) -> None:
+    """Somebody may be reading it, scrolled aside."""
+    token = uuid.uuid4()
+    person.post(SEED, form(token=str(token)))
+    page = text_of(person.get(reverse("jobs:run", args=[token])))
+    address = re.search(r'hx-get="([^"]+)"', page)
+    assert address
+    again = html.unescape(address[1])
+    assert person.get(again).status_code == 204
+    person.post(f"/experiments/runs/{token}/stop/")
+    assert person.get(again).status_code == 200
 
 
 def test_texts_of_a_cluster_are_shown_as_texts(cluster: LiveCluster, person: Client) -> None:

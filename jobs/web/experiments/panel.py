@@ -1,5 +1,6 @@
 """The checklist of a run: what should happen, what was seen, when, and what it comes to."""
 
+import hashlib
 import time
 from dataclasses import dataclass, field
 from typing import Any
@@ -69,6 +70,7 @@ class Panel:
     url: str
     poll: str
     on_job: bool
+    version: str = ""  # another one when anything else is shown
     columns: list[str] = field(default_factory=list)
     rows: list[list[str]] = field(default_factory=list)
 
@@ -100,14 +102,24 @@ def panel(request: HttpRequest, run: ExperimentRun, *, on_job: bool = False, fol
         unwatched=run.is_open and not is_watched(run.cluster),
         may=may_launch(request),
         url=reverse("jobs:run", args=[run.id]),
-        poll=reverse("jobs:run-panel", args=[run.id]) + ("?on_job=1" if on_job else "?follow=1" if follow else ""),
+        poll=reverse("jobs:run-panel", args=[run.id]) + ("?on_job=1" if on_job else "?follow=1" if follow else "?"),
         on_job=on_job,
     )
+    shown.version = _version(shown)
     if experiment is not None and experiment.table is not None and run.launched_at is not None:
         table = experiment.table(run.values, observed(run, objects))
         shown.columns = [said(text) for text in table.columns]
         shown.rows = [[said(text) for text in row] for row in table.rows]
     return shown
+
+
+def _version(shown: Panel) -> str:
+    """Of everything from which the panel is made, so that what somebody is reading stays while nothing changes."""
+    run = shown.run
+    jobs = [(row.created.uid, row.job.seq if row.job is not None else 0) for row in shown.jobs]
+    made = (run.state, run.trouble, run.detail, run.verdict, run.acts, run.clean_up_asked, run.cleaned_at, jobs)
+    parts = (made, shown.live, shown.idle, shown.unwatched, shown.may)
+    return hashlib.sha256(repr(parts).encode()).hexdigest()[:16]
 
 
 def run_of_job(cluster: str, uid: str) -> ExperimentRun | None:

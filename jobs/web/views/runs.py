@@ -74,13 +74,15 @@ def run_page(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
 
 @require_safe
 def run_panel(request: HttpRequest, run_id: uuid.UUID) -> HttpResponse:
-    """The checklist, as a fragment."""
+    """The checklist, as a fragment; 204 where it is still as it was ``seen``."""
     run = ExperimentRun.objects.filter(id=run_id).first()
     if run is None:
         return _unknown(request)
     if request.GET.get(FOLLOW) and (url := _job_page(run)):
         return HttpResponse(status=204, headers={"HX-Redirect": url})
     shown = panel(request, run, on_job=bool(request.GET.get("on_job")), follow=bool(request.GET.get(FOLLOW)))
+    if request.GET.get("seen") == shown.version:
+        return HttpResponse(status=204)
     return render(request, "experiments/_panel.html", {"panel": shown})
 
 
