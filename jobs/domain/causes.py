@@ -54,10 +54,16 @@ def last_code(pod: Incarnation) -> int | None:
     return pod.ends[-1].exit_code if pod.ends else None
 
 
+def deleted_between_runs(pod: Incarnation) -> bool:
+    """Whether deletion was asked while the kubelet was about to run the main container again."""
+    waited = pod.pod_policy in IN_PLACE_POLICIES and pod.asked_phase in ("Pending", "Running")
+    return waited and not pod.deleted_first and not pod.completed
+
+
 def _had_completed(pod: Incarnation) -> bool:
     """Whether the replica was done: exit 0 before anyone asked for the pod's deletion, and nothing else failed."""
     end = final_end(pod)
-    if pod.deleted_first or pod.phase == "Failed":
+    if pod.deleted_first or pod.phase == "Failed" or pod.pod_policy == "Always":  # under Always it never is done
         return False
     return pod.phase == "Succeeded" or (end is not None and end.exit_code == 0 and end.reason != "OOMKilled")
 
@@ -76,7 +82,8 @@ def _disruption(pod: Incarnation) -> Cause | None:
 
 def _gang(pod: Incarnation) -> Cause | None:
     """Taken along: nothing was wrong with this pod, and it came back because another one failed."""
-    taken = pod.taken_by and pod.counts and (pod.deleted_first or pod.completed)
+    harmless = pod.deleted_first or pod.completed or deleted_between_runs(pod)
+    taken = pod.taken_by and pod.counts and harmless
     return ("gang", WITH_THE_GANG) if taken else None
 
 

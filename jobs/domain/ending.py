@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from jobs.domain.causes import final_end
+from jobs.domain.causes import deleted_between_runs, final_end
 from jobs.domain.codes import retried
 from jobs.domain.conditions import FINISHED, condition
 from jobs.domain.facts import JobFacts
@@ -83,9 +83,12 @@ def ended(job: JobState) -> Said | None:
 
 def deciding_pod(job: JobState) -> Incarnation | None:
     """The pod whose failure ended the job; None where a limit, a deadline or something unseen did."""
-    if job.facts is None or job.state != "Failed" or _failed(job, job.facts).code not in DECIDED_BY_A_POD:
+    if job.facts is None or job.state != "Failed":
         return None
-    return _first_failure(job, job.facts)
+    code = _failed(job, job.facts).code
+    if code not in DECIDED_BY_A_POD:
+        return None
+    return next(iter(_suspects(job, job.facts)), None) if code == "backoff-zero" else _decisive(job, job.facts)
 
 
 def failures_before_end(job: JobState) -> list[Incarnation]:
@@ -106,8 +109,12 @@ def failures_before_end(job: JobState) -> list[Incarnation]:
 
 def _first_sign(pod: Incarnation) -> float | None:
     """When a pod first looked failed to the operator: a failed end, or a deletionTimestamp while it ran."""
+    if pod.asked_phase == "Running" and (pod.completed or deleted_between_runs(pod)):
+        return pod.deleting_at  # it counts as failed from then on, whatever its container has done
     if pod.cause_code is None or pod.completed:
         return None
+    if pod.asked_phase == "Pending":
+        return pod.ended_at if pod.ended_at is not None else pod.deleted_at
     signs = [at for at in (pod.ended_at, pod.deleting_at, pod.deleted_at) if at is not None]
     return min(signs, default=None)
 
@@ -144,12 +151,23 @@ def _failed(job: JobState, facts: JobFacts) -> Said:
     message = _message(facts)
     if condition(facts, "Succeeded"):
         return _said(job, "failed-after-success", job.finished_at, (), message=message or "no reason was seen.")
-    first = _first_failure(job, facts)
-    return _by_limit(job, facts, message, first) or _by_pod(job, first) or _by_message(job, message)
+    first = next(iter(_suspects(job, facts)), None)
+    return _by_limit(job, facts, message, first) or _by_pod(job, _decisive(job, facts)) or _by_message(job, message)
 
 
-def _first_failure(job: JobState, facts: JobFacts) -> Incarnation | None:
-    return next(iter(_of_the_named_type(failures_before_end(job), _message(facts))), None)
+def _suspects(job: JobState, facts: JobFacts) -> list[Incarnation]:
+    """The pods that the operator may have meant: of the type that it names, and still there where one is."""
+    named = _of_the_named_type(failures_before_end(job), _message(facts))
+    limit = _end_seen(job)
+    there = [pod for pod in named if limit is None or pod.deleted_at is None or pod.deleted_at >= limit - SLACK]
+    return there or named
+
+
+def _decisive(job: JobState, facts: JobFacts) -> Incarnation | None:
+    """The first pod whose failure was final by a rule; where there is none, the first one that failed."""
+    suspects = _suspects(job, facts)
+    final = (pod for pod in suspects if _rule(job, pod) != "replica-failed")
+    return next(final, next(iter(suspects), None))
 
 
 def _by_limit(job: JobState, facts: JobFacts, message: str, first: Incarnation | None) -> Said | None:
@@ -222,13 +240,16 @@ def _by_pod(job: JobState, pod: Incarnation | None) -> Said | None:
     """One replica's failure ended the job."""
     if pod is None:
         return None
-    kind = kind_of(job.api_version, job.kind)
     end = final_end(pod)
-    code = _why(kind, restart_policy(job, pod.type), pod, end)
+    code = _rule(job, pod)
     params: dict[str, Value] = {"replica": pod_words(pod), "cause": pod.cause or "", "kind": job.kind}
     if end is not None and end.exit_code is not None:
         params["exit"] = end.exit_code
     return _said(job, code, job.finished_at, [pod_evidence(pod, _first_sign(pod))], **params)
+
+
+def _rule(job: JobState, pod: Incarnation) -> str:
+    return _why(kind_of(job.api_version, job.kind), restart_policy(job, pod.type), pod, final_end(pod))
 
 
 def _why(kind: JobKind | None, policy: str | None, pod: Incarnation, end: End | None) -> str:
@@ -237,7 +258,7 @@ def _why(kind: JobKind | None, policy: str | None, pod: Incarnation, end: End | 
     permanent = exit_code is not None and not retried(exit_code)
     rules = (
         (_went_while_running(pod) and kind is not None and policy in kind.deletion_fails, "pod-deleted"),
-        (policy == "Never", "policy-never"),
+        (policy == "Never" and not (kind is not None and kind.gang_restarts), "policy-never"),
         (kind is not None and not kind.recreates_failed, "not-recreated"),
         (policy == "ExitCode" and exit_code == 0, "exit-before-sidecar"),
         (policy == "ExitCode" and permanent, "permanent-exit"),
@@ -247,5 +268,7 @@ def _why(kind: JobKind | None, policy: str | None, pod: Incarnation, end: End | 
 
 def _went_while_running(pod: Incarnation) -> bool:
     """Whether the pod had a deletionTimestamp while it ran, which the operator takes for a failure at once."""
+    if pod.asked_phase is not None:
+        return pod.asked_phase == "Running"
     ran = pod.running_at is not None or pod.listed
     return pod.deleting_at is not None and ran and (pod.deleted_first or pod.disruption is not None)

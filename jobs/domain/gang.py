@@ -4,7 +4,7 @@ Some controllers answer the failure of one replica by deleting and recreating al
 order is the server's: the first that shows a failure, or a deletion, is the first cause until a successor appears.
 """
 
-from jobs.domain.causes import final_end, settle_cause
+from jobs.domain.causes import deleted_between_runs, final_end, settle_cause
 from jobs.domain.state import Incarnation, JobState
 from jobs.domain.thresholds import TAKEN_ALONG
 
@@ -28,7 +28,7 @@ def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
     if first is None:
         if code != "completed" and not pod.followed:
             job.failing = pod.uid
-    elif first is not pod and code in HARMLESS:
+    elif first is not pod and (code in HARMLESS or deleted_between_runs(pod)):
         if pod.deleting_at is not None and pod.deleting_at - _noticed(first) <= TAKEN_ALONG:
             pod.taken_by = first.uid
             settle_cause(pod)

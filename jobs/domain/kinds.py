@@ -76,7 +76,18 @@ KINDS: tuple[JobKind, ...] = (
     _kubeflow("XGBoostJob", "xgboost", "xgbReplicaSpecs", deletion_fails=("Never", "OnFailure", "Always")),
     _kubeflow("PaddleJob", "paddle", "paddleReplicaSpecs"),
     _kubeflow("JAXJob", "jax", "jaxReplicaSpecs"),
-    JobKind("Job", "jobs", "batch.volcano.sh", "v1alpha1", None, "tasks", None, conditions=False, gang_restarts=True),
+    JobKind(
+        "Job",
+        "jobs",
+        "batch.volcano.sh",
+        "v1alpha1",
+        None,
+        "tasks",
+        None,
+        conditions=False,
+        deletion_fails=(),
+        gang_restarts=True,
+    ),
 )
 
 BY_RESOURCE: dict[str, JobKind] = {kind.resource: kind for kind in KINDS}

@@ -62,13 +62,15 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
 
 
 def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None, at: float, *, listed: bool) -> None:
+    was_over = pod.phase in FINAL_PHASES
     pod.phase = facts.phase
     pod.node = facts.node or pod.node
     pod.scheduled_at = pod.scheduled_at or facts.scheduled_at
     pod.unschedulable = facts.unschedulable
     pod.status_reason = facts.status_reason or pod.status_reason
     pod.status_message = facts.status_message or pod.status_message
-    _fold_disruption(pod, facts)
+    if not was_over:  # a pod that has ended can be evicted, too, by a drain or the API: that did not end it
+        _fold_disruption(pod, facts)
     pod.pod_policy = facts.restart_policy or pod.pod_policy
     pod.finalizers = facts.finalizers
     if facts.initialized and pod.initialized_at is None:
@@ -80,6 +82,8 @@ def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | Non
         pod.deletion_at = facts.deletion_at
         pod.deletion_grace = facts.deletion_grace
         pod.deleting_at = at
+        if not (listed and facts.phase in FINAL_PHASES):  # in a list that phase may be newer than the request
+            pod.asked_phase = facts.phase
 
 
 def _fold_disruption(pod: Incarnation, facts: PodFacts) -> None:

@@ -56,6 +56,22 @@ def test_a_disruption_that_was_called_off_is_no_cause() -> None:
 
 
 @pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        ("F term(2,Error)", ("exit", "exit 2 (permanent)")),
+        ("F term(137,OOMKilled)", ("oom", "OOM killed (exit 137)")),
+        ("S term(0,Completed)", ("completed", "completed")),
+        ("F reason=Evicted", ("evicted-kubelet", "evicted by the kubelet")),
+    ],
+)
+@pytest.mark.parametrize("reason", ["EvictionByEvictionAPI", "DeletionByTaintManager", "PreemptionByScheduler"])
+def test_a_pod_that_had_ended_is_not_ended_by_a_drain(reason: str, end: str, expected: tuple[str, str]) -> None:
+    """A finished job's pods stay until their node is drained an hour later."""
+    script = f"+w0#a R\n~w0#a {end}\n@3600\n~w0#a disrupted({reason})\n~w0#a deleting\nxw0#a"
+    assert cause(script) == expected
+
+
+@pytest.mark.parametrize(
     ("script", "words"),
     [
         ("~w0#a deleting\n.\n~w0#a F term(143,Error)\nxw0#a", "deleted, exit 143"),
@@ -111,6 +127,23 @@ def test_a_crash_looping_pod_keeps_its_last_code() -> None:
     """)
     assert story.causes("w0") == [("exit", "exit 3")]
     assert story.causes("w1") == [("deleted", "deleted, exit 143")]
+
+
+def test_a_replica_of_policy_always_is_never_done() -> None:
+    """Deleted in the wait after an exit 0: it would have been run again in any case."""
+    story = Story(policy="Always").run("""
+        +J Created=True
+        +w0#a R
+        ~w0#a term(0,Completed)
+        ~w0#a waiting(CrashLoopBackOff) last(0,Completed)
+        ~w0#a deleting
+        ~w0#a S
+        xw0#a
+        +w0#b R
+    """)
+    assert story.causes("w0")[0] == ("completed", "completed")
+    assert story.replica("w0")["flags"] == []
+    assert story.replica("w0")["true_restarts"] == 1
 
 
 def test_the_end_of_an_earlier_run_is_not_the_pods() -> None:
@@ -216,6 +249,25 @@ def test_taken_along_with_the_gang() -> None:
     assert [r["pods"][0]["first_cause_uid"] for r in report["replicas"]] == [None, "uid-n0#a", "uid-n0#a"]
     assert [r["flags"] for r in report["replicas"]] == [[], [], ["completed-replica-run-again"]]
     assert story.told(30)["gang-restarted"] == "The whole gang was restarted once; first cause: main 0, exit 3."
+
+
+def test_a_crash_looping_pod_is_taken_along_too() -> None:
+    """It waited for its next try when another pod failed: that is why it was made anew."""
+    story = Story(kind="Job", policies={"main": "OnFailure"}).run("""
+        +J phase=Running
+        +n0#a R
+        +n1#a R
+        ~n1#a term(2,Error)
+        ~n1#a waiting(CrashLoopBackOff) last(2,Error)
+        ~n0#a F reason=Evicted
+        ~n1#a deleting
+        xn0#a
+        xn1#a
+        +n0#b R
+        +n1#b R
+    """)
+    assert [story.causes(replica)[0][0] for replica in ("n0", "n1")] == ["evicted-kubelet", "gang"]
+    assert story.replica("n1")["pods"][0]["exit_code"] == 2
 
 
 def test_the_next_gang_restart_has_a_first_cause_of_its_own() -> None:

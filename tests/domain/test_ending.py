@@ -95,6 +95,134 @@ def test_whose_deleted_pod_fails_the_job(kind: str, policy: str, code: str) -> N
     assert (story.ended() or ("",))[0] == code
 
 
+CRASH_LOOP = "~w0#a term(3,Error)\n~w0#a waiting(CrashLoopBackOff) last(3,Error)"
+
+
+@pytest.mark.parametrize(("kind", "code"), [("TFJob", "pod-deleted"), ("XGBoostJob", "pod-deleted")])
+@pytest.mark.parametrize("policy", ["OnFailure", "Always"])
+def test_a_crash_looping_pod_that_is_deleted_fails_the_job_too(kind: str, code: str, policy: str) -> None:
+    """Its phase is Running in the wait between two tries, and that is all that the operator looks at."""
+    story = Story(kind, policy=policy).run(f"""
+        +J Created=True
+        +w0#a R
+        {CRASH_LOOP}
+        ~w0#a deleting
+        ~J Failed=True done
+        xw0#a
+    """)
+    assert story.ended() == (
+        code,
+        f"Failed: the pod of worker 0 was deleted while it ran (exit 3), which fails a {kind}.",
+    )
+
+
+@pytest.mark.parametrize("later", ["@20\n~w0#a deleting", "~w0#a deleting"])
+def test_a_crash_looping_pod_that_goes_with_the_job_is_not_its_cause(later: str) -> None:
+    """Worker 0 had crashed long before worker 1 failed under its policy, and would have been restarted for ever."""
+    story = Story(policy="OnFailure", policies={"master": "Never"}).run(f"""
+        +J Created=True
+        +m0#a R
+        +w0#a R
+        {CRASH_LOOP}
+        @10
+        ~m0#a F term(9,Error)
+        ~J Failed=True done
+        {later}
+    """)
+    assert story.ended() == (
+        "policy-never",
+        "Failed: master 0 failed under restart policy Never (exit 9 (undefined, permanent)).",
+    )
+
+
+@pytest.mark.parametrize("reason", ["EvictionByEvictionAPI", "DeletionByTaintManager"])
+def test_a_drain_long_after_the_end_does_not_change_why(reason: str) -> None:
+    story = Story("TFJob").run(f"""
+        +J Created=True
+        +w0#a R
+        ~w0#a F term(2,Error)
+        ~J Failed=True done
+        @3600
+        ~w0#a disrupted({reason})
+        ~w0#a deleting
+        xw0#a
+    """)
+    assert (story.ended() or ("",))[0] == "permanent-exit"
+
+
+def test_a_pod_that_the_kubelet_evicted_had_not_been_deleted_while_it_ran() -> None:
+    """It was Failed when the operator cleaned up."""
+    story = Story(policy="Never").run("""
+        +J Created=True
+        +w0#a R
+        ~w0#a F reason=Evicted disrupted(TerminationByKubelet)
+        ~J Failed=True done
+        ~w0#a deleting
+        xw0#a
+    """)
+    assert story.ended() == (
+        "policy-never",
+        "Failed: worker 0 failed under restart policy Never (evicted by the kubelet).",
+    )
+
+
+def test_a_failure_that_is_retried_gives_way_to_one_that_is_final() -> None:
+    """Under ExitCode 137 is retried; what failed the job came a second later."""
+    story = Story().run("""
+        +J Created=True
+        +w0#a R
+        +w1#a R
+        ~w0#a F term(137,Error)
+        ~w1#a F term(2,Error)
+        ~J Failed=True done
+    """)
+    assert (story.ended() or ("", ""))[1].startswith("Failed: worker 1 exited 2")
+
+
+def test_a_pod_of_an_earlier_run_segment_did_not_fail_the_job() -> None:
+    """Suspended and resumed; one pod is held by a finalizer, Failed, and is what the operator sees under limit 0."""
+    story = Story(policy="Never", backoff_limit=0).run(f"""
+        +J Created=True
+        +w0#a R
+        +w1#a R
+        ~J suspend
+        ~w0#a deleting
+        ~w1#a deleting held(hold)
+        ~w0#a F term(143,Error)
+        xw0#a
+        ~w1#a F term(143,Error)
+        ~J Suspended=True
+        @30
+        ~J resume Suspended=False
+        ~J Created=True Suspended=False Failed=True done {BACKOFF}
+    """)
+    assert story.ended() == (
+        "backoff-zero",
+        "Failed: with backoffLimit 0 the first failure ends the job (worker 1: deleted, exit 143).",
+    )
+
+
+def test_two_pods_deleted_before_they_ran() -> None:
+    """Pending pods are no failure before their phase is Failed, whichever was told to go first."""
+    story = Story("XGBoostJob", policy="OnFailure").run("""
+        +J Created=True
+        +w0#a Pe
+        +w1#a Pe
+        ~w0#a deleting
+        ~w1#a deleting
+        ~w1#a F term(137,ContainerStatusUnknown)
+        ~J Failed=True done
+        ~w0#a F term(137,ContainerStatusUnknown)
+    """)
+    assert (story.ended() or ("", ""))[1].startswith("Failed: worker 1 failed")
+
+
+def test_a_deletion_alone_does_not_fail_a_volcano_job() -> None:
+    """What its policies say about it does."""
+    story = Story("Job", policies={"main": "Never"}).run("+J phase=Running\n+n0#a R\n~n0#a deleting\n~J phase=Failed")
+    assert story.ended() == ("replica-failed", "Failed: main 0 failed (deleted).")
+
+
 def test_a_main_exit_0_with_a_sidecar_that_failed() -> None:
     story = Story().run("+J Created=True\n+w0#a R side(metrics,3)\n~w0#a F term(0,Completed)\n~J Failed=True")
     assert story.ended() == (

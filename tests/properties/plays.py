@@ -22,6 +22,7 @@ from simcluster.resources import (
     Resource,
 )
 from simcluster.truth import TruthLog
+from tests.properties.causes_of_truth import CausesOfTruth
 from tests.properties.recorded import Line, key_of
 
 Json = dict[str, Any]
@@ -56,6 +57,7 @@ class Played(NamedTuple):
     truth: Json
     story: tuple[str, ...]
     recording: tuple[str, ...]  # the same and more, as a recording's lines
+    causes: CausesOfTruth
 
 
 class Play:
@@ -74,6 +76,7 @@ class Play:
             busy=self._rng.random() < 0.3,
         )
         self._truth = TruthLog(self._cluster.store)
+        self._causes = CausesOfTruth(self._cluster.store)
         self._texts: list[tuple[str, str]] = []
         self._cluster.store.subscribe(self._note)
         self._jobs: list[Json] = []
@@ -87,7 +90,9 @@ class Play:
             self._act()
         self._clock.advance(20.0)
         lines = tuple(line for line in map(self._line, self._texts) if line is not None)
-        return Played(lines, self._truth.told(), tuple(self.story), tuple(text for _, text in self._texts))
+        return Played(
+            lines, self._truth.told(), tuple(self.story), tuple(text for _, text in self._texts), self._causes
+        )
 
     def _note(self, kind: str, resource: Resource, obj: Json, _old: Json | None) -> None:
         if resource in WATCHED:

@@ -63,6 +63,14 @@ def test_a_run_is_told_as_it_was(seed: int) -> None:
     assert differences(cluster.report(), run.truth) == [], "\n".join(run.story)
 
 
+@seeds(quick=25, deep=400)
+def test_causes_and_endings_are_told_as_they_were(seed: int) -> None:
+    run = played(seed)
+    cluster = watcher_of(run)
+    cluster.watch(run.lines)
+    assert run.causes.differences(cluster.report()) == [], "\n".join(run.story)
+
+
 @seeds(quick=15, deep=300)
 def test_streams_that_lag_behind_each_other_tell_the_same(seed: int) -> None:
     """Each stream keeps its own order; which of them is read first, and how far, is chance."""
