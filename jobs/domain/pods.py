@@ -84,6 +84,8 @@ def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | Non
         pod.deleting_at = at
         if not (listed and facts.phase in FINAL_PHASES):  # in a list that phase may be newer than the request
             pod.asked_phase = facts.phase
+    elif pod.asked_phase == "Pending" and facts.phase == "Running":
+        pod.asked_phase = facts.phase  # it was started all the same
 
 
 def _fold_disruption(pod: Incarnation, facts: PodFacts) -> None:

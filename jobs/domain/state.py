@@ -79,7 +79,7 @@ class Incarnation:
     deleting_at: float | None = None  # first observed with a deletionTimestamp
     deleted_at: float | None = None  # DELETED as observed
     vanished: tuple[float, float] | None = None  # missing from a relist: last seen, list time
-    asked_phase: str | None = None  # its phase when its deletion was first seen, where that is known
+    asked_phase: str | None = None  # its phase while it was told to go: Running if it ever was then
     deletion_grace: int | None = None  # seconds the pod was given to end
     deleted_first: bool = False  # deletion was asked before the main container ended
     taken_by: str = ""  # UID of the pod whose end made the controller delete this one with the whole gang

@@ -116,6 +116,20 @@ def test_a_crash_looping_pod_that_is_deleted_fails_the_job_too(kind: str, code: 
     )
 
 
+def test_a_pod_that_is_started_although_it_was_told_to_go() -> None:
+    """Deleted while it was Pending, it was Running for a moment: that is what the operator saw."""
+    story = Story("TFJob", policy="OnFailure").run("""
+        +J Created=True
+        +w0#a Pe
+        ~w0#a Pe deleting
+        ~w0#a R
+        ~J Failed=True done
+        ~w0#a F term(143,Error)
+        xw0#a
+    """)
+    assert (story.ended() or ("",))[0] == "pod-deleted"
+
+
 @pytest.mark.parametrize("later", ["@20\n~w0#a deleting", "~w0#a deleting"])
 def test_a_crash_looping_pod_that_goes_with_the_job_is_not_its_cause(later: str) -> None:
     """Worker 0 had crashed long before worker 1 failed under its policy, and would have been restarted for ever."""

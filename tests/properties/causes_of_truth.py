@@ -116,8 +116,8 @@ def _pod_lines(pod: PodTruth, told: Json) -> list[str]:
         "documented_class": DOCUMENTED.get(code, "undefined") if code else None,
         "actual_class": ("retryable" if code >= 128 else "permanent") if code else None,
     }
-    if {told["cause_code"], right["cause_code"]} == {"gang", "deleted"} and pod.looks_taken_along():
-        del right["cause_code"]  # no watch can tell who deleted it
+    if "gang" in (told["cause_code"], right["cause_code"]) and pod.looks_taken_along():
+        del right["cause_code"]  # no watch can tell who deleted it, and for which pod's sake
     elif right["cause_code"] is None and "deletionTimestamp" in pod.last["metadata"]:
         del right["cause_code"]  # on its way: what is said of it may still change
     return [

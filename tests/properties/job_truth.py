@@ -12,10 +12,10 @@ STATES = {  # of a Volcano Job
     "Running": "Running",
     "Completing": "Running",
     "Restarting": "Restarting",
-    "Aborting": "Running",
+    "Aborting": "Suspended",
     "Aborted": "Suspended",
     "Completed": "Succeeded",
-    "Terminating": "Running",
+    "Terminating": "Failed",
     "Terminated": "Failed",
     "Failed": "Failed",
 }
@@ -40,8 +40,8 @@ class JobTruth:
             return True
         kind, index = old.place
         return any(
-            old.created_at < at <= new.created_at and wanted.get(kind, index + 1) <= index
-            for at, wanted in self.wanted[1:]
+            old.created_at < at <= new.created_at and wanted.get(kind, index + 1) <= index < before.get(kind, 0)
+            for (_, before), (at, wanted) in itertools.pairwise(self.wanted)
         )
 
     @property
@@ -111,6 +111,8 @@ class JobTruth:
         restarts = sum(_restarts(pod.last) for pods in self.replicas.values() for pod in pods[-1:])
         if restarts >= max(limit, 1):
             return {"backoff-limit": {""}}
+        if limit:  # the operator's own retries were counted, which nobody is told
+            return {"backoff-unseen": {""}}
         return {"backoff-zero": self._named(lambda pod: bool(self._blamed(pod, backoff=True)))}
 
     def _by_pods(self) -> dict[str, set[str]]:

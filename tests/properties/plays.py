@@ -2,7 +2,7 @@
 
 import json
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from jobs.ingest.decode import decode_recorded, understands
@@ -21,6 +21,7 @@ from simcluster.resources import (
     VOLCANO_PODGROUPS,
     Resource,
 )
+from simcluster.scenarios import SCENARIOS
 from simcluster.truth import TruthLog
 from tests.properties.causes_of_truth import CausesOfTruth
 from tests.properties.recorded import Line, key_of
@@ -60,6 +61,47 @@ class Played(NamedTuple):
     causes: CausesOfTruth
 
 
+class Tape:
+    """What happens on a cluster, from its beginning: the lines a watcher would read, and the truth."""
+
+    def __init__(self, cluster: Cluster) -> None:
+        self._cluster = cluster
+        self._truth = TruthLog(cluster.store)
+        self._causes = CausesOfTruth(cluster.store)
+        self._texts: list[tuple[str, str]] = []
+        cluster.store.subscribe(self._note)
+
+    def played(self, story: Sequence[str]) -> Played:
+        lines = tuple(line for line in map(self._line, self._texts) if line is not None)
+        recording = tuple(text for _, text in self._texts)
+        return Played(lines, self._truth.told(), tuple(story), recording, self._causes)
+
+    def _note(self, kind: str, resource: Resource, obj: Json, _old: Json | None) -> None:
+        if resource in WATCHED:
+            now = self._cluster.clock.now()
+            line = {"received_at": now, "resource": resource.qualified, "type": kind, "object": obj}
+            self._texts.append((resource.qualified, json.dumps(line)))
+
+    @staticmethod
+    def _line(text: tuple[str, str]) -> Line | None:
+        resource, line = text
+        recorded = decode_recorded(line.encode())
+        if recorded.event is None or not understands(resource):
+            return None
+        key = key_of(resource, recorded.event)
+        return Line(recorded.received_at, key, recorded.event) if key is not None else None
+
+
+def performed(name: str, seed: int) -> Played:
+    """A named scenario, from its first act to its end."""
+    scenario, clock = SCENARIOS[name], ManualClock()
+    cluster = Cluster(clock, seed, nodes=(), gang_scheduler=scenario.gang_scheduler, busy=scenario.busy)
+    tape = Tape(cluster)
+    cluster.play(name)
+    clock.advance(scenario.seconds)
+    return tape.played((name,))
+
+
 class Play:
     """One run: two jobs at most at a time, and something happening to them every few seconds."""
 
@@ -75,10 +117,7 @@ class Play:
             gang_scheduler=scheduler,
             busy=self._rng.random() < 0.3,
         )
-        self._truth = TruthLog(self._cluster.store)
-        self._causes = CausesOfTruth(self._cluster.store)
-        self._texts: list[tuple[str, str]] = []
-        self._cluster.store.subscribe(self._note)
+        self._tape = Tape(self._cluster)
         self._jobs: list[Json] = []
         self.story = [f"gangs by {scheduler or 'nobody'}"]
 
@@ -89,24 +128,7 @@ class Play:
             self._clock.advance(self._rng.uniform(0.0, 2 * SECONDS / (acts + 1)))
             self._act()
         self._clock.advance(20.0)
-        lines = tuple(line for line in map(self._line, self._texts) if line is not None)
-        return Played(
-            lines, self._truth.told(), tuple(self.story), tuple(text for _, text in self._texts), self._causes
-        )
-
-    def _note(self, kind: str, resource: Resource, obj: Json, _old: Json | None) -> None:
-        if resource in WATCHED:
-            line = {"received_at": self._clock.now(), "resource": resource.qualified, "type": kind, "object": obj}
-            self._texts.append((resource.qualified, json.dumps(line)))
-
-    @staticmethod
-    def _line(text: tuple[str, str]) -> Line | None:
-        resource, line = text
-        recorded = decode_recorded(line.encode())
-        if recorded.event is None or not understands(resource):
-            return None
-        key = key_of(resource, recorded.event)
-        return Line(recorded.received_at, key, recorded.event) if key is not None else None
+        return self._tape.played(self.story)
 
     # What is run
 

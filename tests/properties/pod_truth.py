@@ -154,19 +154,24 @@ class PodTruth:
         end = self.final_end()
         if self.last["spec"]["restartPolicy"] == "Always":
             return False
-        return end is not None and end["exitCode"] == 0 and not self.deleted_first() and _failed_of(self.last) is None
+        ended_well = end is not None and end["exitCode"] == 0 and phase_of(self.last) != "Failed"
+        return ended_well and not self.deleted_first()
 
     def taken_along(self) -> bool:
         """Whether Volcano told it to go for another pod's sake."""
         told = self.told_to_go
         if self.job.kind != "Job" or told is None or "vc-controller" not in told[2]:
             return False
-        return phase_of(told[1]) != "Failed" and self._another_failed(told[0])
+        own = self.end(told[1])
+        failed = phase_of(told[1]) == "Failed" or (own is not None and own["exitCode"] != 0)
+        return not failed and self._another_failed(told[0])
 
     def looks_taken_along(self) -> bool:
-        """Whether it was told to go soon after another pod of a Volcano Job had failed."""
+        """Whether a Volcano Job's controller told it to go, or somebody did soon after another pod had failed."""
         told = self.told_to_go
-        return self.job.kind == "Job" and self.counts() and told is not None and self._another_failed(told[0])
+        if self.job.kind != "Job" or told is None or not self.counts():
+            return False
+        return "vc-controller" in told[2] or self._another_failed(told[0])
 
     def _another_failed(self, until: float) -> bool:
         for place, pods in self.job.replicas.items():

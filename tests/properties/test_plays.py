@@ -9,7 +9,8 @@ import pytest
 
 from jobs.replay import Replay, recordings
 from jobs.store.reports import ReportFilter, reports
-from tests.properties.plays import Play, Played
+from simcluster.scenarios import SCENARIOS
+from tests.properties.plays import Play, Played, performed
 from tests.properties.recorded import COUNTS, Cluster, Json
 from tests.support.truth import differences
 
@@ -69,6 +70,14 @@ def test_causes_and_endings_are_told_as_they_were(seed: int) -> None:
     cluster = watcher_of(run)
     cluster.watch(run.lines)
     assert run.causes.differences(cluster.report()) == [], "\n".join(run.story)
+
+
+@pytest.mark.parametrize("name", sorted(SCENARIOS))
+def test_causes_of_each_scenario_are_told_as_they_were(name: str) -> None:
+    run = performed(name, seed=1)
+    cluster = watcher_of(run)
+    cluster.watch(run.lines)
+    assert run.causes.differences(cluster.report()) == []
 
 
 @seeds(quick=15, deep=300)
