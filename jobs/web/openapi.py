@@ -201,6 +201,16 @@ SCHEMAS: Json = {
             "heat": ANY,
             "bands": array(record(start=REAL, end=maybe(REAL))),
             "unobserved": array(record(start=maybe(REAL), end=REAL)),
+            "marks": array(
+                record(
+                    key=TEXT,
+                    at=REAL,
+                    what=TEXT,
+                    target=TEXT,
+                    error=TEXT,
+                    text={"type": "object", "additionalProperties": TEXT},
+                )
+            ),
         },
     },
     "Evidence": record(
