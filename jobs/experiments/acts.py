@@ -22,7 +22,7 @@ ON_PODS = (ActKind.DELETE_POD, ActKind.EVICT_POD, ActKind.LOSE_NODE)
 
 @dataclass
 class Record:
-    """How far an act has come. ``at``: when it was begun; ``done_at``: None while it is not done."""
+    """How far an act has come. ``at``: when it was sent; ``done_at``: when that was answered, None before."""
 
     key: str
     what: str
@@ -38,7 +38,7 @@ class Record:
 
     @property
     def done(self) -> DoneAct:
-        return DoneAct(self.key, self.done_at or self.at, self.error)
+        return DoneAct(self.key, self.at, self.error)
 
 
 class NotYet(Exception):

@@ -174,6 +174,7 @@ def _one_act(act: Act, run: ExperimentRun, writer: Writer) -> bool:
             _save(run, [*records, record])
         if act.kind is ActKind.CREATE_AGAIN:
             _add_object(run, acts.newest(objects, act.job), act, "")
+        record.at = time.time()  # what comes of it comes later, however late the answer is
         made = acts.do(act, record, objects, run.namespace, writer, again=known is not None)
     except NotYet:
         if known is None:

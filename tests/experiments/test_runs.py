@@ -13,7 +13,7 @@ from jobs.experiments.experiment import Act, ActKind, Experiment
 from jobs.experiments.labels import RUN
 from jobs.experiments.launch import launch
 from jobs.experiments.models import ExperimentAction, ExperimentRun, RunState, Trouble
-from jobs.experiments.observe import created_objects
+from jobs.experiments.observe import created_objects, observed
 from jobs.models import Job
 from simcluster.controllers.kubelet import NodeSpec
 from simcluster.options import parse_forbidden
@@ -87,10 +87,17 @@ def test_a_pod_is_deleted_once_its_step_is_met(watched: LiveCluster, catalogue: 
     assert (found.what, found.target, found.error) == ("delete pod", "mine-worker-0", "")
     wait_until(lambda: found.uid not in {one["metadata"]["uid"] for one in watched.call(watched.store.list, PODS)})
     assert found.job_uid == job(watched)["metadata"]["uid"]
+
+    def deleting_at() -> float | None:
+        (state,) = observed(run, created_objects(run)).jobs
+        return state.pods[found.uid].deleting_at if state is not None else None
+
+    wait_until(deleting_at)
+    assert found.at <= (deleting_at() or 0.0), "the mark stands behind what came of the act"
     lines = ExperimentAction.objects.filter(what="delete pod").values_list("who", "result")
     assert list(lines) == [("experiment", "done")]
     (mark,) = Client().get(f"/api/jobs/{found.job_uid}/timeline/", {"cluster": "lab"}).json()["marks"]
-    assert (mark["what"], mark["target"], mark["at"]) == ("delete pod", "mine-worker-0", found.done_at)
+    assert (mark["what"], mark["target"], mark["at"]) == ("delete pod", "mine-worker-0", found.at)
     assert mark["text"] == {"en": "act", "zh-hans": "中文 act"}
     page = Client().get(f"/jobs/{found.job_uid}/", {"cluster": "lab"}).content.decode()
     assert "mine-worker-0" in page.split("Done by the experiment")[2]

@@ -27,4 +27,4 @@ def _mark(record: Json, name: str, values: Json) -> Json:
     act = acts.get(record["key"])
     texts = {"en": act.text.en, "zh-hans": act.text.zh} if act is not None else {"en": record["what"]}
     kept = {field: record[field] for field in ("key", "what", "target", "error")}
-    return kept | {"at": record["done_at"], "text": texts}
+    return kept | {"at": record["at"], "text": texts}

@@ -154,7 +154,8 @@ def _acts(run: ExperimentRun, experiment: Experiment | None) -> list[ActRow]:
     found = []
     for act in experiment.acts(run.values) if experiment is not None else ():
         record = done.get(act.key)
-        at, target = (record.done_at, record.target) if record is not None else (None, "")
+        done_at, target = (record.done_at, record.target) if record is not None else (None, "")
         error = record.error if record is not None else ""
-        found.append(ActRow(said(act.text), target, at, error, at is not None))
+        at = record.at if record is not None and done_at is not None else None
+        found.append(ActRow(said(act.text), target, at, error, done_at is not None))
     return found
