@@ -90,7 +90,10 @@ def _before(pods: list[Incarnation], pause: Break, found: set[int]) -> int | Non
 
 
 def _taken_away(pod: Incarnation) -> bool:
-    """Whether the pod may have been deleted by somebody else's will."""
+    """Whether the pod may have been deleted by somebody else's will. One whose init container failed has no end of its
+    main container, and failed by itself all the same."""
+    if pod.asked_phase == "Failed":
+        return False
     return pod.deleted_first or pod.completed or not pod.ends
 
 

@@ -71,6 +71,29 @@ def orders() -> Iterator[tuple[int, ...]]:
     yield from combinations(range(12), 2)
 
 
+def test_a_scale_down_explains_no_failure_of_an_init_container() -> None:
+    """Worker 1 fails before its main container begins, three times. Then it is scaled away, and asked for again when
+    the job is over: no pod came of that, and the failures before stay what they were."""
+    story = Story(workers=2).run("+J Created=True Running=True")
+    for letter in "abc":
+        story.run(f"""
+            +w1#{letter} Pe init(fetch-data)
+            ~w1#{letter} Pe init(fetch-data,7)
+            ~w1#{letter} F
+            ~w1#{letter} deleting
+            xw1#{letter}
+        """)
+    story.run("""
+        +w1#d Pe init(fetch-data)
+        ~J worker=1
+        ~w1#d deleting
+        xw1#d
+        ~J Created=True Running=False Succeeded=True done
+        ~J worker=2
+    """)
+    assert story.replica("w1")["true_restarts"] == 3
+
+
 @pytest.mark.parametrize("late", [0.0, 300.0])
 def test_the_order_of_reading_changes_no_count(late: float) -> None:
     """Worker 2 is scaled away at 10 and back at 20; at 30 it fails by itself. Read so much later, in any order."""
