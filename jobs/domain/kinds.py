@@ -31,7 +31,7 @@ class JobKind:
     operator: str | None
     recreates_failed: bool = True
     conditions: bool = True
-    deletion_fails: tuple[str, ...] = ("Never",)
+    deletion_fails: tuple[str, ...] = ()
     gang_restarts: bool = False
 
     @property
@@ -52,7 +52,7 @@ def _kubeflow(
     specs: str,
     *,
     recreates_failed: bool = True,
-    deletion_fails: tuple[str, ...] = ("Never",),
+    deletion_fails: tuple[str, ...] = (),
 ) -> JobKind:
     plural = kind.lower() + "s"
     operator = kind.lower() + "-controller"
@@ -76,18 +76,7 @@ KINDS: tuple[JobKind, ...] = (
     _kubeflow("XGBoostJob", "xgboost", "xgbReplicaSpecs", deletion_fails=("Never", "OnFailure", "Always")),
     _kubeflow("PaddleJob", "paddle", "paddleReplicaSpecs"),
     _kubeflow("JAXJob", "jax", "jaxReplicaSpecs"),
-    JobKind(
-        "Job",
-        "jobs",
-        "batch.volcano.sh",
-        "v1alpha1",
-        None,
-        "tasks",
-        None,
-        conditions=False,
-        deletion_fails=(),
-        gang_restarts=True,
-    ),
+    JobKind("Job", "jobs", "batch.volcano.sh", "v1alpha1", None, "tasks", None, conditions=False, gang_restarts=True),
 )
 
 BY_RESOURCE: dict[str, JobKind] = {kind.resource: kind for kind in KINDS}

@@ -73,18 +73,24 @@ def test_a_permanent_exit_code_ends_the_job_and_its_ttl_never_fires(done: str) -
     assert ("ttl-never-fires" in told) is not bool(done)
 
 
-def test_an_eviction_without_container_statuses() -> None:
-    """Row 5: phase Failed, reason Evicted, nothing about containers."""
-    story = Story().run("""
-        +J Created=True
-        +w0#a R
-        ~w0#a F reason=Evicted bare
-        xw0#a
-        +w0#b R
-    """)
-    pod = story.replica("w0")["pods"][0]
-    assert (pod["cause_code"], pod["exit_code"], pod["reason"]) == ("evicted-kubelet", None, "Evicted")
-    assert story.report()["true_restarts"] == 1
+@pytest.mark.parametrize("kind", RECREATING)
+@pytest.mark.parametrize("policy", ["ExitCode", "OnFailure", "Always"])
+@pytest.mark.parametrize("asked", ["", "~w0#a deleting bare"])
+@pytest.mark.parametrize("workers", [("w0",), ("w0", "w1")])
+def test_an_eviction_without_container_statuses(kind: str, policy: str, asked: str, workers: tuple[str, ...]) -> None:
+    """Row 5: phase Failed, reason Evicted with a message, nothing about containers."""
+    story = Story(kind, policy=policy).run("+J Created=True")
+    for replica in workers:
+        story.run(f"+{replica}#a R")
+        facts = story.facts[f"{replica}#a"]
+        story.facts[f"{replica}#a"] = facts._replace(status_message="The node was low on resource: memory.")
+        story.run(
+            f"~{replica}#a F reason=Evicted bare\n{asked.replace('w0', replica)}\nx{replica}#a bare\n+{replica}#b R"
+        )
+        pod = story.replica(replica)["pods"][0]
+        assert (pod["cause_code"], pod["exit_code"], pod["reason"]) == ("evicted-kubelet", None, "Evicted")
+        assert (pod["message"], pod["ends"]) == ("The node was low on resource: memory.", [])
+    assert story.report()["true_restarts"] == len(workers)
 
 
 @pytest.mark.parametrize("disruption", ["", "disrupted(EvictionByEvictionAPI)"])

@@ -229,6 +229,18 @@ def test_a_status_that_says_nothing(line: str, state: str) -> None:
     assert story.causes("w0")[0] == ("unknown", "deleted, no exit code seen")
 
 
+@pytest.mark.parametrize("phase", ["Dreaming", "", "Unknown"])
+def test_a_pod_phase_that_nobody_knows(phase: str) -> None:
+    """The same of a pod: it is unknown how it fares, and no end; its successor counts."""
+    story = Story().run("+J Created=True\n+w0#a bare")
+    story.facts["w0#a"] = story.facts["w0#a"]._replace(phase=phase)
+    story.run("~w0#a bare")
+    assert story.replica("w0")["state"] == "Unknown"
+    assert story.causes("w0") == [(None, None)]
+    story.run("xw0#a bare\n+w0#b R")
+    assert (story.replica("w0")["state"], story.replica("w0")["true_restarts"]) == ("Running", 1)
+
+
 def test_a_volcano_phase_that_nobody_knows() -> None:
     assert Story("Job").run("+J phase=Dreaming").report()["state"] == "Unknown"
 

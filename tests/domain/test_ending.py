@@ -79,7 +79,8 @@ def test_one_replica_ended_the_job(kind: str, policy: str, end: str, code: str) 
         ("XGBoostJob", "OnFailure", "pod-deleted"),
         ("XGBoostJob", "ExitCode", "replica-failed"),
         ("TFJob", "ExitCode", "pod-deleted"),
-        ("PyTorchJob", "Never", "pod-deleted"),
+        ("PyTorchJob", "Never", "policy-never"),
+        ("JAXJob", "Never", "policy-never"),
         ("PaddleJob", "OnFailure", "replica-failed"),
     ],
 )

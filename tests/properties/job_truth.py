@@ -132,8 +132,8 @@ class JobTruth:
         policy, found = self.policy(pod.place), set()
         for state in shown[-6:]:
             if phase_of(state) == "Running" and "deletionTimestamp" in state["metadata"]:
-                fails = {"TFJob": True, "XGBoostJob": policy != "ExitCode"}.get(self.kind, policy == "Never")
-                found |= {"pod-deleted"} if fails or backoff else set()
+                fails = {"TFJob": True, "XGBoostJob": policy != "ExitCode"}.get(self.kind, False)
+                found |= {"pod-deleted"} if fails or backoff else {"policy-never"} if policy == "Never" else set()
                 found |= {"not-recreated"} if self.kind == "MPIJob" else set()
             ended = self.policy(pod.place) in ("Never", "ExitCode") and pod.end(state) is not None
             if phase_of(state) == "Failed" or ended:  # its phase follows a second later
