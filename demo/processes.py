@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 
 PR_SET_PDEATHSIG = 1
@@ -16,10 +17,12 @@ PR_SET_PDEATHSIG = 1
 _LIBC = ctypes.CDLL(None) if sys.platform == "linux" else None
 
 
-def _die_with_parent() -> None:
-    """On Linux a child is killed with its parent, even where the parent had no time to clean up."""
+def _die_with_parent(parent: int) -> None:
+    """On Linux a child is killed with its parent, even where the parent had no time to clean up, or died meanwhile."""
     if _LIBC is not None:
         _LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+        if os.getppid() != parent:
+            os._exit(1)
 
 
 def start(
@@ -42,7 +45,8 @@ def start(
             group=_group_of(user),
             extra_groups=[] if user else None,
             start_new_session=True,
-            preexec_fn=_die_with_parent,  # noqa: PLW1509  (no threads are running when children are started)
+            # No threads are running when children are started.
+            preexec_fn=partial(_die_with_parent, os.getpid()),  # noqa: PLW1509
         )
 
 
