@@ -1,5 +1,6 @@
 """Server-side apply: merges what a manager wants, takes away what it wants no more, and names the conflicts."""
 
+import functools
 import json
 from typing import Any
 
@@ -33,7 +34,8 @@ def applied(
     abandoned = fields.difference(former, wanted)
     for entry in others:
         abandoned = fields.difference(abandoned, entry["fieldsV1"])
-    merged = _without(schema, merged, abandoned)
+    held = functools.reduce(fields.union, (entry["fieldsV1"] for entry in others), wanted)
+    merged = _without(schema, merged, abandoned, held)
     changed, removed = fields.compare(schema, _bare(live), _bare(merged))
     clashes = [
         (entry, fields.intersection(entry["fieldsV1"], fields.intersection(wanted, changed))) for entry in others
@@ -95,34 +97,36 @@ def _merged(schema: Schema, live: Any, config: Any) -> Any:
     return config
 
 
-def _without(schema: Schema, value: Any, gone: Tree) -> Any:
-    """The value without the fields of a set."""
+def _without(schema: Schema, value: Any, gone: Tree, held: Tree) -> Any:
+    """The value without the fields of a set; what holds a field of another set (``held``) stays for it."""
     if not gone:
         return value
     if isinstance(value, dict):
         kept = {}
         for key, child in value.items():
-            below = gone.get(f"f:{key}")
-            if below is None:
+            step, inner = f"f:{key}", schema.of(key) or ANY
+            if step not in gone:
                 kept[key] = child
-            elif below and not (SELF in below and _is_emptied(schema.of(key) or ANY, child, below)):
-                kept[key] = _without(schema.of(key) or ANY, child, below)
+                continue
+            left = _without(inner, child, gone[step], held.get(step, {}))
+            if held.get(step) or not _is_taken(gone[step], left):
+                kept[key] = left
         return kept
     if isinstance(value, list):
         items = []
         for item in value:
             step = _step(schema, item)
-            below = gone.get(step) if step else None
-            if below is None:
+            if step not in gone:
                 items.append(item)
-            elif below and SELF not in below:
-                items.append(_without(schema.items or ANY, item, below))
+            elif held.get(step) or (gone[step] and SELF not in gone[step]):
+                items.append(_without(schema.items or ANY, item, gone[step], held.get(step, {})))
         return items
     return value
 
 
-def _is_emptied(schema: Schema, value: Any, gone: Tree) -> bool:
-    return _without(schema, value, {key: item for key, item in gone.items() if key != SELF}) in ({}, [])
+def _is_taken(gone: Tree, left: Any) -> bool:
+    """Whether a field itself goes: a whole one, or one that holds nothing any more."""
+    return not gone or (SELF in gone and left in ({}, []))
 
 
 def _step(schema: Schema, item: Any) -> str:

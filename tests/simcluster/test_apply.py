@@ -114,6 +114,17 @@ def test_a_field_nobody_wants_any_more_goes(server: SimServer) -> None:
     assert "labels" not in gone["metadata"]
 
 
+def test_what_was_owned_with_all_that_holds_it_stays_while_it_is_wanted(server: SimServer) -> None:
+    """Whoever updated before owns the structs as well; as an applier (kubectl rewrites its entry) it names the leaves."""
+    job = server.request("POST", f"{JOBS}?fieldManager=me", tfjob(labels={"a": "1", "b": "2"})).json()
+    (entry,) = job["metadata"]["managedFields"]
+    assert "." in entry["fieldsV1"]["f:spec"]["f:tfReplicaSpecs"]["f:Worker"]["f:template"]["f:spec"]
+    patch = [{"op": "replace", "path": "/metadata/managedFields", "value": [{**entry, "operation": "Apply"}]}]
+    server.request("PATCH", f"{JOBS}/tftest?fieldManager=me", patch, "application/json-patch+json")
+    applied = apply(server, tfjob(labels={"a": "1"})).json()
+    assert (applied["spec"], applied["metadata"]["labels"]) == (job["spec"], {"a": "1"})
+
+
 def test_lists_are_merged_by_their_keys(server: SimServer) -> None:
     first, second = pod("p"), pod("p")
     second["spec"] = {"containers": [{"name": "side", "image": "b"}]}

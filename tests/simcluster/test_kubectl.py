@@ -70,7 +70,10 @@ def test_from_client_side_to_server_side(cluster: Cluster) -> None:
     cluster.kubectl("apply", "-f", "-", manifest=job)
     job["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] = 2
     assert "serverside-applied" in cluster.kubectl("apply", "--server-side", "-f", "-", manifest=job)
-    assert got(cluster, "tfjob", "moved")["spec"]["tfReplicaSpecs"]["Worker"]["replicas"] == 2
+    assert got(cluster, "tfjob", "moved")["spec"] == job["spec"]
+    del job["spec"]["tfReplicaSpecs"]["Worker"]["restartPolicy"]
+    cluster.kubectl("apply", "--server-side", "-f", "-", manifest=job)
+    assert got(cluster, "tfjob", "moved")["spec"] == job["spec"]
 
 
 def test_patches_labels_and_annotations(cluster: Cluster) -> None:
