@@ -112,8 +112,9 @@ def start_cluster(run: Supervisor, data_dir: Path, kubeconfig: Path) -> int:
     run.add(child)
     run.wait(port_file.exists, "cluster", START_SECONDS)
     port = port_file.read_text(encoding="utf-8").strip()
-    # A new process knows nothing of what the old one held: the experiment starts with it, under new UIDs.
-    child.args = [*command, "--seed", "2", "--port", port, "--run", "seed"]
+    # A new process knows nothing of what the old one held: the experiment starts with it, under new UIDs, and whoever
+    # watched has to list again.
+    child.args = [*command, "--seed", "2", "--port", port, "--run", "seed", "--again"]
     return int(port)
 
 

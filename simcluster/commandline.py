@@ -62,6 +62,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=1, help="what all chance is drawn from")
     add("--speed", type=float, default=1.0, help="simulated seconds per second")
     add("--start", default="", metavar="TIME", help="simulated time to start at, RFC 3339 (default: now)")
+    add(
+        "--again",
+        action="store_true",
+        help="versions begin beyond those of any earlier process, which are answered 410",
+    )
     add("--namespace", action="append", default=[], help="a namespace to create (repeatable)")
     add("--run", action="append", default=[], metavar="NAME", help="an experiment or scenario to start (repeatable)")
     add("--rules", type=Path, metavar="FILE", help="rules that say what containers do")

@@ -308,6 +308,11 @@ class Store:
             table.history.compact(version)
         return version
 
+    def go_on_after(self, version: int) -> None:
+        """Has what is written from now on come after a version; what a watch from an earlier one missed is gone."""
+        self._progress.version = max(self._progress.version, version)
+        self.compact()
+
     # Inside
 
     @staticmethod

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import urllib.parse
 import urllib.request
 from pathlib import Path
 from typing import Any
@@ -71,8 +72,15 @@ def test_it_starts_on_loopback_goes_on_and_ends_in_time(processes: Any, tmp_path
     assert f"A demo is already running here (process {child.pid}, {about['address']})" in processes.log_of(second)
 
     (web,) = [process for process in children if "uvicorn" in process.cmdline()]
+    (cluster,) = [process for process in children if "simcluster" in process.cmdline()]
     web.kill()
     processes.wait_for(lambda: "web was killed by signal 9 and is started again" in processes.log_of(child), child)
+
+    cluster.kill()
+    processes.wait_for(lambda: "cluster was killed by signal 9" in processes.log_of(child), child)
+    # The new cluster is empty: the old one's job is gone, and its own is seen.
+    for state in ("Deleted", "Running"):
+        processes.wait_for(lambda state=state: jobs_in(about["address"], state) == 1, child, seconds=90)
 
     begin = time.monotonic()
     child.send_signal(signal.SIGINT)
@@ -80,6 +88,16 @@ def test_it_starts_on_loopback_goes_on_and_ends_in_time(processes: Any, tmp_path
     assert time.monotonic() - begin < 5
     assert "Killed, for not ending in time" not in processes.log_of(child)
     assert family_left(children) == []
+
+
+def jobs_in(address: str, state: str) -> int:
+    """How many jobs of the simulated cluster are in a state; 0 while the pages do not answer."""
+    query = urllib.parse.urlencode({"q": f"cluster:demo state:{state}"})
+    try:
+        with urllib.request.urlopen(f"{address}api/jobs/?{query}", timeout=10) as answer:
+            return len(json.load(answer)["jobs"])
+    except OSError:
+        return 0
 
 
 def family_left(children: list[psutil.Process]) -> list[psutil.Process]:

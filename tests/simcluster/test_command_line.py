@@ -183,6 +183,17 @@ def test_a_scenario_brings_its_gang_scheduler_and_its_acts(tmp_path: Path) -> No
     assert truth["jobs"][0]["true_restarts"] == 4
 
 
+def test_one_that_comes_again_has_forgotten_what_the_one_before_told(tmp_path: Path) -> None:
+    again = Running(tmp_path, "--again", "--run", "seed")
+    try:
+        watch = again.watch("/api/v1/pods?watch=1&resourceVersion=1000000")
+        watch.wait_for(b'"code":410')
+        code, state, _ = again.ask("state")
+        assert (code, state["objects"]["tfjobs.kubeflow.org"]) == (0, 1)
+    finally:
+        again.end()
+
+
 def test_every_scenario_can_be_started_by_name() -> None:
     for name in SCENARIOS:
         cluster = Cluster(ManualClock(), gang_scheduler=needed_gang_scheduler([name]))
