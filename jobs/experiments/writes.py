@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 from urllib.parse import quote
 
+from django.conf import settings
+
 from dashboard.env import ClusterSource
 from jobs.domain.kinds import JobKind, kind_of
 from jobs.experiments.experiment import Object
@@ -22,6 +24,7 @@ TIMEOUT = 10.0  # seconds until the head of an answer is here
 LIMIT = 16 << 20  # bytes of an answer
 JSON, MERGE = "application/json", "application/merge-patch+json"
 SHOWN = 2000  # characters of the server's words
+READ_ONLY = "RESTARTSCOPE_READ_ONLY is on: nothing is written to a cluster."
 BUSY = (429, 502, 503, 504)  # nobody has looked at the request; a 500 tells what an admission webhook came to
 
 
@@ -71,21 +74,28 @@ def cluster_writer(source: ClusterSource) -> Iterator["Writer"]:
     except ConnectionSettingError as error:
         raise Away(str(error)) from error
     try:
-        yield Writer(connection)
+        yield Writer(connection, read_only=settings.RESTARTSCOPE_READ_ONLY)
     finally:
         connection.close()
 
 
 class Writer:
-    def __init__(self, transport: Transport) -> None:
+    """``read_only``: whatever would change something is refused here, and never sent."""
+
+    def __init__(self, transport: Transport, *, read_only: bool = False) -> None:
         self._transport = transport
+        self._read_only = read_only
 
     # --- jobs
 
-    def create(self, manifest: Object, namespace: str, *, dry_run: bool = False) -> Object:
-        """The object as the server has it. With ``dry_run`` it is only admitted."""
-        query = {"fieldManager": "restartscope"} | ({"dryRun": "All"} if dry_run else {})
-        return self._send("POST", _path(_kind(manifest), namespace), query, manifest)
+    def create(self, manifest: Object, namespace: str, *, dry_run: bool = False, strict: bool = False) -> Object:
+        """The object as the server has it. With ``dry_run`` it is only admitted; with ``strict`` a field that the kind
+        does not have is refused and not dropped."""
+        query = {"fieldManager": "restartscope"}
+        query |= {"dryRun": "All"} if dry_run else {}
+        query |= {"fieldValidation": "Strict"} if strict else {}
+        send = self._send if dry_run else self._change
+        return send("POST", _path(_kind(manifest), namespace), query, manifest)
 
     def get(self, kind: JobKind, namespace: str, name: str) -> Object | None:
         """The job of this name; None if there is none."""
@@ -103,18 +113,18 @@ class Writer:
     def patch(self, kind: JobKind, namespace: str, name: str, uid: str, change: Object) -> Object:
         """A merge patch of the job with this UID, no other."""
         body = {**change, "metadata": {**change.get("metadata", {}), "uid": uid}}
-        return self._send("PATCH", _path(kind, namespace, name), {}, body, MERGE)
+        return self._change("PATCH", _path(kind, namespace, name), {}, body, MERGE)
 
     def delete(self, kind: JobKind, namespace: str, name: str, uid: str) -> None:
         """Deletes the job with this UID, no other; its pods follow."""
         options = _delete_options(uid) | {"propagationPolicy": "Background"}
-        self._send("DELETE", _path(kind, namespace, name), {}, options)
+        self._change("DELETE", _path(kind, namespace, name), {}, options)
 
     # --- pods
 
     def delete_pod(self, namespace: str, name: str, uid: str) -> None:
         """As ``kubectl delete pod``, but only the pod with this UID."""
-        self._send("DELETE", _pod(namespace, name), {}, _delete_options(uid))
+        self._change("DELETE", _pod(namespace, name), {}, _delete_options(uid))
 
     def evict(self, namespace: str, name: str, uid: str) -> None:
         """As ``kubectl drain`` does to a pod, but only the pod with this UID."""
@@ -124,7 +134,7 @@ class Writer:
             "metadata": {"name": name, "namespace": namespace},
             "deleteOptions": {"preconditions": {"uid": uid}},
         }
-        self._send("POST", f"{_pod(namespace, name)}/eviction", {}, body)
+        self._change("POST", f"{_pod(namespace, name)}/eviction", {}, body)
 
     # --- rights and places
 
@@ -168,7 +178,7 @@ class Writer:
 
     def simulate(self, act: str, **params: Any) -> None:
         """Has a simulated cluster do something that no API server offers."""
-        self._send("POST", "/sim/act", {}, {"act": act, **params})
+        self._change("POST", "/sim/act", {}, {"act": act, **params})
 
     # --- requests
 
@@ -178,6 +188,13 @@ class Writer:
                 return _decoded(answer.status, answer.read(LIMIT))
         except TransportError as error:
             raise Away(error.sentence) from error
+
+    def _change(
+        self, method: str, path: str, query: Mapping[str, str], body: Object, content_type: str = JSON
+    ) -> Object:
+        if self._read_only:
+            raise Refused(403, "ReadOnly", READ_ONLY)
+        return self._send(method, path, query, body, content_type)
 
     def _send(self, method: str, path: str, query: Mapping[str, str], body: Object, content_type: str = JSON) -> Object:
         try:

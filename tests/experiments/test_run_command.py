@@ -1,6 +1,7 @@
 """``manage.py experiment``: what scripts rely on."""
 
 import json
+import signal
 from collections.abc import Callable
 from io import StringIO
 from typing import Any
@@ -13,6 +14,8 @@ from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import Act, ActKind, Experiment
 from jobs.experiments.launch import launch
 from jobs.experiments.models import ExperimentRun, RunState
+from jobs.management.commands.experiment import Command, sees
+from jobs.models import Cluster, Stream
 from simcluster.options import parse_forbidden
 from tests.experiments.small import launch_of, never, text
 from tests.watch.live import LiveCluster
@@ -69,6 +72,44 @@ def test_a_refused_act_ends_with_1(cluster: LiveCluster, both: AddExperiment) ->
     cluster.options.forbidden = parse_forbidden(["pods:delete"])
     status, found, _ = command("run", "small", "--wait")
     assert (status, found["verdict"]) == (1, "different")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_whoever_ends_the_command_leaves_nothing_behind(
+    cluster: LiveCluster, both: AddExperiment, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    looks = iter([number])
+
+    def interrupted(_self: Command, run: ExperimentRun, _shown: dict[str, str]) -> None:
+        if run.state == RunState.RUNNING:
+            signal.raise_signal(next(looks))
+
+    monkeypatch.setattr(Command, "_progress", interrupted)
+    both("small", checks=(("never", never),))
+    status, found, err = command("run", "small", "--wait")
+    assert (status, found["state"]) == (3, "stopped"), (found, err)
+    assert found["cleaned_at"]
+    assert "Stopping the run" in err
+    assert cluster.get("/apis/kubeflow.org/v1/tfjobs").json()["items"] == []
+
+
+@pytest.mark.parametrize(
+    ("state", "since", "alive", "seen"),
+    [
+        ("watching", 101, 50, True),  # goes on from an earlier session's version, and nothing has come yet
+        ("watching", 50, 101, True),
+        ("watching", 50, 50, False),  # what an earlier session left behind
+        ("listing", 101, None, False),
+        ("", None, None, False),
+    ],
+)
+def test_a_launch_waits_until_all_streams_look(
+    db: None, state: str, since: float | None, alive: float | None, *, seen: bool
+) -> None:
+    lab = Cluster.objects.create(name="lab")
+    Stream.objects.create(cluster=lab, resource="pods", state="watching", state_since=102, alive_at=102)
+    Stream.objects.create(cluster=lab, resource="tfjobs", state=state, state_since=since, alive_at=alive)
+    assert sees("lab", 100) is seen
 
 
 def test_without_wait_the_run_is_left_to_the_workers(cluster: LiveCluster, both: AddExperiment) -> None:
@@ -133,3 +174,23 @@ def test_clean_says_when_something_is_left(cluster: LiveCluster, both: AddExperi
     assert "clean-up was refused" in found["runs"][0]["trouble"]
     assert ExperimentRun.objects.get(id=run.id).cleaned_at is None
     assert command("clean", "not-an-id")[0] == 2
+
+
+def test_clean_names_a_run_that_is_not_kept(cluster: LiveCluster, both: AddExperiment) -> None:
+    run = launch(launch_of(both("small"), clean_up=False))
+    unknown = "11111111-1111-1111-1111-111111111111"
+    status, _, err = command("clean", str(run.id), unknown)
+    assert (status, f"No run {unknown} is kept" in err) == (2, True)
+    assert ExperimentRun.objects.get(id=run.id).cleaned_at is None
+
+
+def test_a_site_that_only_reads_removes_nothing(cluster: LiveCluster, both: AddExperiment, settings: Any) -> None:
+    run = launch(launch_of(both("small"), clean_up=False))
+    settings.RESTARTSCOPE_READ_ONLY = True
+    status, found, _ = command("clean", str(run.id))
+    assert (status, found["runs"][0]["state"]) == (4, "stopped")
+    assert "RESTARTSCOPE_READ_ONLY is on" in found["runs"][0]["trouble"]
+    assert len(cluster.get("/apis/kubeflow.org/v1/tfjobs").json()["items"]) == 1
+    settings.RESTARTSCOPE_READ_ONLY = False
+    assert command("clean", str(run.id))[0] == 0
+    assert cluster.get("/apis/kubeflow.org/v1/tfjobs").json()["items"] == []

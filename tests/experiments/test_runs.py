@@ -177,6 +177,17 @@ class Killed(BaseException):
     """The worker ends here."""
 
 
+def test_an_act_is_not_done_once_the_site_only_reads(
+    watched: LiveCluster, catalogue: AddExperiment, settings: Any
+) -> None:
+    run = launch(launch_of(catalogue(acts=(act(ActKind.DELETE_JOB, ""),))))
+    settings.RESTARTSCOPE_READ_ONLY = True
+    carried_on(run, lambda one: not one.is_open)
+    assert "RESTARTSCOPE_READ_ONLY is on" in run.acts[0]["error"]
+    assert (run.verdict["overall"], run.trouble) == ("different", Trouble.CLEAN_REFUSED)
+    assert len(tfjobs(watched)) == 1
+
+
 @pytest.mark.parametrize("done", [False, True])
 def test_an_act_is_not_done_twice_when_the_worker_dies_in_between(
     watched: LiveCluster, catalogue: AddExperiment, monkeypatch: pytest.MonkeyPatch, done: bool

@@ -5,6 +5,7 @@
 
 import getpass
 import json
+import signal
 import sys
 import threading
 import time
@@ -153,13 +154,20 @@ class Command(BaseCommand):
         return NOT_LAUNCHED if run.state == RunState.FAILED else AS_EXPECTED
 
     def _followed(self, run: ExperimentRun) -> int:
-        """Carry the run on until it is over and cleaned up; workers that are at it, too, do no harm."""
-        shown: dict[str, str] = {}
-        while run.is_open or (run.clean_up_asked and run.cleaned_at is None and not run.trouble):
-            runs.carry_on(run.id)
-            run.refresh_from_db()
-            self._progress(run, shown)
-            time.sleep(LOOK_EVERY)
+        """Carry the run on until it is over and cleaned up; workers that are at it, too, do no harm.
+
+        Whoever ends the command stops the run and has it cleaned up; a second time it ends at once.
+        """
+        with _interrupted_by_term():
+            try:
+                self._carry_on(run)
+            except KeyboardInterrupt:
+                self.stderr.write(
+                    "Stopping the run and cleaning up. Once more ends this at once and leaves what is there."
+                )
+                runs.stop(run, getpass.getuser())
+                run.refresh_from_db()
+                self._carry_on(run)
         self._tell(told(run))
         if run.state == RunState.FAILED:
             return NOT_LAUNCHED
@@ -167,6 +175,14 @@ class Command(BaseCommand):
         if overall == Overall.AS_EXPECTED:
             return AS_EXPECTED
         return DIFFERENT if overall == Overall.DIFFERENT else CANNOT_TELL
+
+    def _carry_on(self, run: ExperimentRun) -> None:
+        shown: dict[str, str] = {}
+        while run.is_open or (run.clean_up_asked and run.cleaned_at is None and not run.trouble):
+            runs.carry_on(run.id)
+            run.refresh_from_db()
+            self._progress(run, shown)
+            time.sleep(LOOK_EVERY)
 
     def _progress(self, run: ExperimentRun, shown: dict[str, str]) -> None:
         if self.as_json:
@@ -185,6 +201,9 @@ class Command(BaseCommand):
             ids = [uuid.UUID(text) for text in options["run"]]
         except ValueError:
             return self._wrong("Runs are named by their ids, as `experiment list --runs` shows them.")
+        unknown = set(ids) - set(ExperimentRun.objects.filter(id__in=ids).values_list("id", flat=True))
+        if unknown:
+            return self._wrong(*(f"No run {one} is kept; see `experiment list --runs`." for one in sorted(unknown)))
         if ids:
             wanted = wanted.filter(id__in=ids)
         chosen = [run for run in wanted if options["all"] or ids or not run.is_open]
@@ -214,11 +233,24 @@ def _nothing() -> Iterator[None]:
     yield
 
 
+@contextmanager
+def _interrupted_by_term() -> Iterator[None]:
+    """Within the block a request to end, as CI sends it, is what Ctrl-C is."""
+    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, former)
+
+
 def sees(cluster: str, since: float) -> bool:
-    """Whether every stream has begun since then: what is launched now is seen from its beginning."""
+    """Whether every stream has begun since then: what is launched now is seen from its beginning.
+
+    A watch that goes on from where an earlier one ended may bring nothing for a minute: that it was opened is enough.
+    """
     streams = list(Stream.objects.filter(cluster__name=cluster))
     begun = [one.state not in ("", "listing") for one in streams]
-    fresh = [(one.alive_at or 0.0) >= since for one in streams if one.state == "watching"]
+    fresh = [max(one.alive_at or 0.0, one.state_since or 0.0) >= since for one in streams if one.state == "watching"]
     return bool(fresh) and all(begun) and all(fresh)
 
 
