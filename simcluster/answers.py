@@ -28,6 +28,8 @@ def json(
     content = encoding.pretty(value) if pretty else encoding.compact(value) + b"\n"
     response = Response(content, code, headers(), media_type)
     for text in warnings:
+        if not text.isprintable():  # no header can hold it, so it is not sent
+            continue
         quoted = text.replace("\\", "\\\\").replace('"', '\\"').encode("ascii", "replace").decode()
         response.headers.append("warning", f'299 - "{quoted}"')
     return response

@@ -1,6 +1,7 @@
 """Manifests as text: written for people and ``kubectl apply``, and read from people, who may be hostile."""
 
 import json
+import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
@@ -12,6 +13,8 @@ from jobs.experiments.experiment import Object
 MOST_BYTES = 64 << 10
 MOST_OBJECTS = 5
 DEEPEST = 40
+NULL = re.compile(r"(?<!\\)(?:\\\\)*\\u0000")  # as JSON writes it
+HALF = re.compile("[\ud800-\udfff]")  # of a character that takes two in UTF-16
 
 
 class UnreadableManifest(Exception):
@@ -64,7 +67,7 @@ def read(text: str) -> list[Object]:
     try:
         _refuse_tricks(text)
         found = [one for one in yaml.load_all(text, Loader=_Reader) if one is not None]
-        json.dumps(found, allow_nan=False)
+        _refuse_odd_characters(json.dumps(found, allow_nan=False, ensure_ascii=False))
     except (yaml.YAMLError, RecursionError, ValueError, TypeError) as error:
         raise UnreadableManifest(
             _("This is no YAML or JSON that an API server takes: %(why)s") % {"why": _why(error)}
@@ -99,6 +102,12 @@ def _refuse_tricks(text: str) -> None:
             depth -= 1
         if depth > DEEPEST:
             raise ValueError("it is nested too deeply")
+
+
+def _refuse_odd_characters(written: str) -> None:
+    """YAML can spell what no text of a cluster holds, and not every database keeps. Raises ``ValueError``."""
+    if NULL.search(written) or HALF.search(written):
+        raise ValueError("a text in it holds a null character or half of one")
 
 
 def _has_text_keys(value: Any) -> bool:

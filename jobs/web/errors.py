@@ -26,7 +26,7 @@ def wants_json(request: HttpRequest) -> bool:
 def error_page(request: HttpRequest, status: int, title: str, message: str) -> HttpResponse:
     """A page that says what is wrong and leads on; JSON below /api/."""
     if wants_json(request):
-        codes = {400: "bad-request", 404: "not-found", 405: "method-not-allowed"}
+        codes = {400: "bad-request", 404: "not-found", 405: "method-not-allowed", 413: "too-long"}
         return api_error(status, codes.get(status, "error"), message)
     shown = frame(request, "") | {"title": title, "message": message, "status": status}
     return render(request, "jobs/error.html", shown, status=status)

@@ -186,8 +186,8 @@ def test_an_answer_that_was_lost_leaves_nothing_behind(cluster: LiveCluster, mon
     """The object was created, but nobody heard of it, and then the cluster was away for a while."""
     create = Writer.create
 
-    def lost(self: Writer, manifest: Any, namespace: str, *, dry_run: bool = False) -> Any:
-        answer = create(self, manifest, namespace, dry_run=dry_run)
+    def lost(self: Writer, manifest: Any, namespace: str, *, dry_run: bool = False, strict: bool = False) -> Any:
+        answer = create(self, manifest, namespace, dry_run=dry_run, strict=strict)
         if dry_run:
             return answer
         cluster.down()
@@ -219,9 +219,9 @@ def test_a_launch_whose_process_died_is_undone(
     """Before the object was sent, or after, without its UID being written down."""
     create = Writer.create
 
-    def killed(self: Writer, manifest: Any, namespace: str, *, dry_run: bool = False) -> Any:
+    def killed(self: Writer, manifest: Any, namespace: str, *, dry_run: bool = False, strict: bool = False) -> Any:
         if dry_run or sent:
-            answer = create(self, manifest, namespace, dry_run=dry_run)
+            answer = create(self, manifest, namespace, dry_run=dry_run, strict=strict)
         if not dry_run:
             raise Killed
         return answer

@@ -17,6 +17,7 @@ from jobs.experiments import clusters, runs
 from jobs.experiments.catalogue import experiments
 from jobs.experiments.labels import RUN
 from jobs.experiments.models import ExperimentAction, ExperimentRun, RunState
+from jobs.experiments.writes import Refused, Writer
 from jobs.web.experiments import places
 from jobs.web.views.custom import EXAMPLE
 from simcluster.options import parse_forbidden
@@ -515,6 +516,20 @@ def changed(**changes: Any) -> dict[str, Any]:
     return tfjob("mine", "default") | changes
 
 
+def elastic(most: int) -> dict[str, Any]:
+    """A PyTorchJob that may grow."""
+    job = yaml.safe_load(EXAMPLE)
+    job["spec"]["elasticPolicy"] = {"minReplicas": 1, "maxReplicas": most}
+    assert isinstance(job, dict)
+    return job
+
+
+CPU_50 = {"resources": {"limits": {"cpu": "50"}}}
+HOST_PROCESS = {"windowsOptions": {"hostProcess": True}}
+SYSTEM_GANG = {
+    "tfReplicaSpecs": {},
+    "runPolicy": {"schedulingPolicy": {"priorityClass": "system-cluster-critical"}},
+}
 BOMB = "a: &a [x, x, x, x]\nb: &b [*a, *a, *a, *a]\nc: [*b, *b, *b, *b]\n"
 WRONG = {
     "empty": ("", "There is no object in it."),
@@ -539,6 +554,29 @@ WRONG = {
     "privileges": (with_pod(container={"securityContext": {"privileged": True}}), "privileged is not taken"),
     "too much CPU": (with_pod(container={"resources": {"limits": {"cpu": "900"}}}), "thousandths of a core"),
     "too much memory": (with_pod(container={"resources": {"requests": {"memory": "1Ti"}}}), "MiB of memory"),
+    "CPU in a power of ten": (with_pod(container={"resources": {"limits": {"cpu": "1e3"}}}), "2000000 thousandths"),
+    "CPU with a sign": (with_pod(container={"resources": {"limits": {"cpu": "+50"}}}), "100000 thousandths"),
+    "CPU with a point": (with_pod(container={"resources": {"limits": {"cpu": "50."}}}), "100000 thousandths"),
+    "CPU in billionths": (with_pod(container={"resources": {"limits": {"cpu": "50000000000n"}}}), "100000 thousandths"),
+    "CPU in E": (with_pod(container={"resources": {"limits": {"cpu": "1E"}}}), "thousandths of a core"),
+    "CPU beyond all": (with_pod(container={"resources": {"limits": {"cpu": "9" * 5000}}}), "thousandths of a core"),
+    "CPU of an init container": (
+        with_pod(initContainers=[{"name": "i", **CPU_50}]),
+        "100000 thousandths",
+    ),
+    "CPU of the pod": (with_pod(**CPU_50), "100000 thousandths"),
+    "memory in Pi": (with_pod(container={"resources": {"limits": {"memory": "1Pi"}}}), "MiB of memory"),
+    "many written as a float": (tfjob("mine", "default", workers=5000.0), "5000 replicas; at most"),
+    "many beyond all": (tfjob("mine", "default", workers=10**4000), "replicas; at most"),
+    "an elastic job": (elastic(1000), "1000 replicas; at most"),
+    "a Windows host": (with_pod(securityContext=HOST_PROCESS), "hostProcess is not taken"),
+    "a Windows container": (with_pod(container={"securityContext": HOST_PROCESS}), "hostProcess is not taken"),
+    "the system's priority": (with_pod(priorityClassName="system-node-critical"), "Priority classes of the system"),
+    "the system's priority for a gang": (changed(spec=SYSTEM_GANG), "Priority classes of the system"),
+    "one name twice": (yaml.safe_dump_all([tfjob("a", "default"), tfjob("a", "default")]), "the same kind and name"),
+    "a field with a slip": (with_pod(restartPolcy="Never"), "unknown field"),
+    "a null character": (changed(metadata={"name": "mine", "annotations": {"a": "x\0y"}}), "a null character"),
+    "half a character": ('a: "\\ud800"', "half of one"),
     "too many": (tfjob("mine", "default", workers=5000), "replicas; at most"),
     "six objects": (yaml.safe_dump_all([tfjob(f"a{n}", "default") for n in range(6)]), "At most 5 objects"),
     "a wrong field": (changed(spec={"tfReplicaSpecs": {"Worker": {"replicas": "many"}}}), "The API server: <q>"),
@@ -553,6 +591,25 @@ def test_a_wrong_manifest_is_told_and_not_sent(cluster: LiveCluster, person: Cli
     assert words in text_of(answer)
     assert jobs_of(cluster) == []
     assert not ExperimentRun.objects.exists()
+
+
+@pytest.mark.parametrize("text", ["\U0001f600", "\\u0000", "\\ud800"])
+def test_odd_but_whole_texts_are_taken(cluster: LiveCluster, person: Client, text: str) -> None:
+    manifest = changed(metadata={"name": "mine", "annotations": {"a": text}})
+    assert person.post(CUSTOM, own(manifest)).status_code == 302
+    assert jobs_of(cluster)[0]["metadata"]["annotations"]["a"] == text
+
+
+def test_a_field_name_that_no_header_can_hold_is_told_as_well(cluster: LiveCluster, writer: Writer) -> None:
+    writer.create(tfjob("mine", "default") | {"a\0b": 1}, "default", dry_run=True)
+    with pytest.raises(Refused, match="unknown field"):
+        writer.create(tfjob("mine", "default") | {"a\0b": 1}, "default", dry_run=True, strict=True)
+
+
+def test_a_body_beyond_the_sites_limit_is_told(cluster: LiveCluster, person: Client) -> None:
+    answer = person.post(CUSTOM, own("x" * 5_000_000))
+    assert answer.status_code == 413
+    assert "longer than what this site takes" in text_of(answer)
 
 
 def test_what_the_server_keeps_of_an_object_is_left_out(cluster: LiveCluster, person: Client) -> None:

@@ -115,7 +115,7 @@ def test_a_field_nobody_wants_any_more_goes(server: SimServer) -> None:
 
 
 def test_what_was_owned_with_all_that_holds_it_stays_while_it_is_wanted(server: SimServer) -> None:
-    """Whoever updated before owns the structs as well; as an applier (kubectl rewrites its entry) it names the leaves."""
+    """Whoever updated before owns the structs as well; as an applier, as kubectl makes it, it names leaves."""
     job = server.request("POST", f"{JOBS}?fieldManager=me", tfjob(labels={"a": "1", "b": "2"})).json()
     (entry,) = job["metadata"]["managedFields"]
     assert "." in entry["fieldsV1"]["f:spec"]["f:tfReplicaSpecs"]["f:Worker"]["f:template"]["f:spec"]
