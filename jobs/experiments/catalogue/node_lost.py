@@ -128,10 +128,11 @@ EXPERIMENT = Experiment(
     ),
     happens=Text(
         "The kubelet of worker 0's node falls silent. After some 45 s the node is given up, {toleration} s later the "
-        "pod is to go. It stays Terminating until the node is back after {silent} s; then it is created again.",
+        "pod is to go. It stays Terminating until the node is back after {silent} s; then it is created again. "
+        "Whatever else runs on that node is hit, too.",
         "worker 0 所在节点的 kubelet 失联。约 45 秒后节点被判定失联，再过 {toleration} 秒，Pod 应当离开。它一直处于 "
         "Terminating，"
-        "直到 {silent} 秒后节点恢复；随后被重新创建。",
+        "直到 {silent} 秒后节点恢复；随后被重新创建。该节点上的其他 Pod 也会受到影响。",
     ),
     explanation=Text(
         "Nobody can tell whether the containers on a silent node still run, so the API server keeps their pods until "
