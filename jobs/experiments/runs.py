@@ -102,7 +102,7 @@ def _go_on(run: ExperimentRun, away: set[str]) -> None:
     _keep(run, verdict)
     if run.state == RunState.STOPPING:
         _end(run, RunState.STOPPED, "")
-    elif verdict.final and _acts_are_done(run, experiment):
+    elif verdict.final and _acts_are_over(run, experiment, verdict):
         _end(run, RunState.FINISHED, "")
     elif time.time() > run.deadline:
         _end(run, RunState.FINISHED, run.trouble or Trouble.OVER_TIME)
@@ -131,9 +131,14 @@ def _is_over(job: JobState) -> bool:
 # --- acts
 
 
-def _acts_are_done(run: ExperimentRun, experiment: Experiment) -> bool:
-    done = {record.key for record in records_of(run) if record.done_at is not None}
-    return all(act.key in done for act in experiment.acts(run.values))
+def _acts_are_over(run: ExperimentRun, experiment: Experiment, verdict: Verdict) -> bool:
+    """Whether every act is done, or waits for a step that will not be met any more."""
+    records = records_of(run)
+    done = {record.key for record in records if record.done_at is not None}
+    waiting = [act for act in experiment.acts(run.values) if act.key not in done]
+    begun = {record.key for record in records}
+    missed = {step.key for step, outcome in verdict.steps if outcome.state in (StepState.DIFFERS, StepState.UNKNOWN)}
+    return all(act.key not in begun and act.since in missed for act in waiting)
 
 
 def _act(run: ExperimentRun, experiment: Experiment, verdict: Verdict, away: set[str]) -> bool:

@@ -28,10 +28,12 @@ class Verdict:
 
 
 NEVER_SEEN = Text("It was not seen within {seconds} s.", "{seconds} 秒内没有发生。")
+GONE = Text("The job was gone before it happened.", "在此之前，作业已经不存在。")
 UNWATCHED = Text("It may have happened while nobody watched the cluster.", "可能发生在无人监视集群的时段内。")
 NOT_YET_READ = Text("Nothing has been heard of the cluster for some time.", "已有一段时间没有收到集群的任何消息。")
 DIFFERENCE = Text("Expected: {step} Seen: {seen}", "预期：{step} 实际：{seen}")
 REFUSED = Text("The step “{act}” was refused: {error}", "操作“{act}”被拒绝：{error}")
+LEFT = 60.0  # seconds after a job is gone in which its pods and Events may still tell something
 PATIENCE = 120.0  # seconds that a step which is due may wait for streams that are silent
 
 
@@ -66,15 +68,25 @@ def _outcome(step: Step, observed: Observed) -> Outcome:
     outcome = step.check(observed)
     if outcome.state is not StepState.WAITING:
         return outcome
-    due = observed.launched_at + step.by
-    if observed.known_until >= due:
+    due, gone = observed.launched_at + step.by, _gone_at(step, observed)
+    over, never = due, NEVER_SEEN.filled({"seconds": round(step.by)})
+    if gone is not None and gone + LEFT < due:
+        over, never = gone + LEFT, GONE
+    if observed.known_until >= over:
         if _was_unwatched(step, observed):
-            return Outcome(StepState.UNKNOWN, due, UNWATCHED, outcome.uids)
-        seen = outcome.seen or NEVER_SEEN.filled({"seconds": round(step.by)})
-        return Outcome(StepState.DIFFERS, due, seen, outcome.uids)
+            return Outcome(StepState.UNKNOWN, over, UNWATCHED, outcome.uids)
+        return Outcome(StepState.DIFFERS, over, outcome.seen or never, outcome.uids)
     if observed.now >= due + PATIENCE:
         return Outcome(StepState.UNKNOWN, due, NOT_YET_READ, outcome.uids)
     return outcome
+
+
+def _gone_at(step: Step, observed: Observed) -> float | None:
+    """When the step's job was seen to be gone; None while it is there, or was never read."""
+    job = observed.jobs[step.job] if step.job < len(observed.jobs) else None
+    if job is None or job.present or job.facts is None:
+        return None
+    return job.deleted_at if job.deleted_at is not None else job.vanished[1] if job.vanished else None
 
 
 def _was_unwatched(step: Step, observed: Observed) -> bool:

@@ -11,7 +11,7 @@ from jobs.domain.state import JobState
 from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import DoneAct, Observed, StepState
 from jobs.experiments.parameters import SOMEWHERE, defaults
-from jobs.experiments.verdict import PATIENCE, Overall, Verdict, judge, latest
+from jobs.experiments.verdict import LEFT, PATIENCE, Overall, Verdict, judge, latest
 from tests.experiments.observing import replayed
 from tests.experiments.recorded_runs import FOREVER, RECORDED_RUNS, RecordedRun, at_the_end, verdict_on
 from tests.support.truth import scenarios
@@ -110,6 +110,20 @@ def test_silent_streams_get_patience_and_then_cannot_tell() -> None:
     verdict = verdict_on(SEED, Observed((job,), launched, due + PATIENCE, watched_until=silent_since))
     assert (verdict.overall, verdict.final) == (Overall.CANNOT_TELL, True)
     assert latest(EXPERIMENT, VALUES) == due + PATIENCE - launched
+
+
+def test_a_job_that_is_gone_is_not_waited_for() -> None:
+    (job,), launched, _ = recorded_jobs("gang-waits")
+    gone = replace(job, present=False, deleted_at=launched + 20)
+    still = verdict_on(SEED, Observed((gone,), launched, launched + 20 + LEFT - 1))
+    assert (still.overall, still.final) == (Overall.WAITING, False)
+    verdict = verdict_on(SEED, Observed((gone,), launched, launched + 20 + LEFT))
+    assert (verdict.overall, verdict.final) == (Overall.DIFFERENT, True)
+    assert "The job was gone before it happened." in {
+        outcome.seen.en for _, outcome in verdict.steps if outcome.seen is not None
+    }
+    vanished = replace(gone, deleted_at=None, vanished=(launched + 10, launched + 20))
+    assert verdict_on(SEED, Observed((vanished,), launched, launched + 20 + LEFT)).final
 
 
 def test_what_may_have_happened_in_a_gap_cannot_be_told() -> None:

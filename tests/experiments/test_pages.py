@@ -415,6 +415,16 @@ def test_the_tabs_of_a_run(cluster: LiveCluster, person: Client, tab: str) -> No
     assert {"why": "restartCount", "manifest": str(token), "audit": "TFJob default/mine"}.get(tab, "checklist") in page
 
 
+def test_a_job_that_is_gone_is_shown_as_gone(cluster: LiveCluster, person: Client) -> None:
+    token = uuid.uuid4()
+    person.post(SEED, form(token=str(token)))
+    page = reverse("jobs:run", args=[token])
+    with Follower(cluster.source("lab")):
+        wait_until(lambda: 'data-state="Running"' in text_of(person.get(page)))
+        person.post(f"{page}clean-up/")
+        wait_until(lambda: 'data-state="Deleted"' in text_of(person.get(page)))
+
+
 def test_the_panel_leads_on_to_the_job_once_it_is_seen(cluster: LiveCluster, person: Client) -> None:
     token = uuid.uuid4()
     person.post(SEED, form(token=str(token)))

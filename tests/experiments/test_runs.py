@@ -173,6 +173,22 @@ def test_an_act_that_is_refused_is_a_difference_and_the_run_ends(
     assert 'cannot delete resource "pods"' in run.verdict["differences"][0]["en"]
 
 
+def test_a_run_whose_job_somebody_deleted_ends(
+    watched: LiveCluster, catalogue: AddExperiment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And so it does if an act still waits for a step that cannot come any more."""
+    monkeypatch.setattr("jobs.experiments.verdict.LEFT", 0.5)
+    acts = (act(ActKind.SUSPEND, since="never"),)
+    run = launch(launch_of(catalogue(acts=acts, checks=(("never", never),), clean_up=False)))
+    wait_until(lambda: Job.objects.filter(present=True).exists())
+    kind = by_plural("kubeflow.org", "tfjobs")
+    assert kind is not None
+    watched.call(watched.store.delete, kind, "default", run.name)
+    carried_on(run, lambda one: one.state == RunState.FINISHED)
+    assert (run.verdict["overall"], run.trouble) == ("different", "")
+    assert run.acts == []
+
+
 class Killed(BaseException):
     """The worker ends here."""
 

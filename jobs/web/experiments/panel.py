@@ -17,6 +17,7 @@ from jobs.experiments.models import ExperimentObject, ExperimentRun
 from jobs.experiments.observe import created_objects, observed, records_of, rows_of
 from jobs.experiments.words import overall_words, said, state_words, trouble_words
 from jobs.models import Job
+from jobs.store.pages.jobs import shown_state
 from jobs.web.accounts import may_launch
 from jobs.web.rows import job_url
 
@@ -48,6 +49,7 @@ class ActRow:
 class JobRow:
     created: ExperimentObject
     job: Job | None
+    state: str  # as the list shows it
     url: str
 
 
@@ -95,7 +97,7 @@ def panel(request: HttpRequest, run: ExperimentRun, *, on_job: bool = False, fol
         differences=[said(text) for text in verdict.get("differences", ())],
         steps=_steps(run, experiment),
         acts=_acts(run, experiment),
-        jobs=[JobRow(one, jobs.get(one.uid), _job_url(jobs.get(one.uid))) for one in objects],
+        jobs=[_job_row(one, jobs.get(one.uid)) for one in objects],
         trouble=trouble_words(run),
         live=live,
         idle=live and now - (run.looked_at or run.created_at) > LATE,
@@ -126,6 +128,10 @@ def run_of_job(cluster: str, uid: str) -> ExperimentRun | None:
     """The run that created a job."""
     found = ExperimentObject.objects.filter(uid=uid, run__cluster=cluster).select_related("run").first()
     return found.run if found is not None else None
+
+
+def _job_row(created: ExperimentObject, job: Job | None) -> JobRow:
+    return JobRow(created, job, shown_state(job) if job is not None else "", _job_url(job))
 
 
 def _job_url(job: Job | None) -> str:
