@@ -253,6 +253,18 @@ def test_a_cluster_that_is_away_still_has_a_catalogue(cluster: LiveCluster, pers
     assert "refuses connections" in text_of(answer)
 
 
+def test_the_chosen_cluster_stays_chosen(person: Client) -> None:
+    page = text_of(person.get(SEED, {"cluster": "lab"}))
+    assert 'href="?tab=why&amp;cluster=lab"' in page
+    assert 'href="?cluster=lab"' in text_of(person.get(SEED, {"cluster": "lab", "tab": "why"}))
+
+
+def test_a_cluster_that_is_not_configured_is_told_and_not_remembered(person: Client) -> None:
+    page = text_of(person.get(CUSTOM, {"cluster": "nosuch"}))
+    assert "No cluster of this name is configured." in page
+    assert not [key for key in places._answers if "nosuch" in key]
+
+
 def test_what_only_a_simulated_cluster_can_do_has_no_button_elsewhere(
     cluster: LiveCluster, person: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -323,7 +335,10 @@ def test_an_account_without_the_permission_may_not(cluster: LiveCluster) -> None
 def test_every_post_needs_the_token_against_forgery(cluster: LiveCluster, path: str) -> None:
     client = Client(enforce_csrf_checks=True)
     client.force_login(account())
-    assert client.post(path, form()).status_code == 403
+    answer = client.post(path, form())
+    assert answer.status_code == 403
+    assert "Reload its page and send it again" in text_of(answer)
+    assert "/experiments/" in text_of(answer)  # it leads on
     assert jobs_of(cluster) == []
 
 

@@ -124,6 +124,14 @@ def test_pages_only_read(client: Client) -> None:
 
 
 @pytest.mark.django_db
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])
+def test_what_would_change_something_is_refused_in_the_shape_of_all_errors(method: str) -> None:
+    answer = Client(enforce_csrf_checks=True).generic(method, "/api/jobs/")
+    assert (answer.status_code, answer["Allow"]) == (405, "GET, HEAD")
+    assert answer.json()["error"]["code"] == "method-not-allowed"
+
+
+@pytest.mark.django_db
 def test_events_per_minute_fade_while_none_come() -> None:
     stream = Stream(last_event_at=None)
     for second in range(600):

@@ -12,7 +12,7 @@ from jobs.experiments.experiment import Experiment, Parameter, ParameterKind
 from jobs.experiments.launch import CLUSTER, GENERAL, JOB_NAME, MANIFEST, NAMESPACE, Launch, NotLaunched, Problems
 from jobs.experiments.parameters import Cost, check, cost, defaults
 from jobs.experiments.words import said
-from jobs.web.experiments.places import Answer, ask, cluster_names, kinds_of
+from jobs.web.experiments.places import TIMEOUT, UNKNOWN, Answer, ask, cluster_names, kinds_of
 
 TOKEN, CLEAN_UP, SENT = "token", "clean_up", "sent"
 PODS = ("image", "cpu", "memory", "queue", "scheduler")  # parameters that every experiment has
@@ -126,7 +126,9 @@ def where_fields(
 
 
 def _why_no_choice(answer: Answer) -> str:
-    if answer.problem == "timeout":
+    if answer.problem == UNKNOWN:
+        return _("No cluster of this name is configured.")
+    if answer.problem == TIMEOUT:
         return _("The cluster has not answered yet which namespaces may be used.")
     if answer.problem:
         return _("The cluster does not say which namespaces may be used: %(why)s") % {"why": answer.problem}

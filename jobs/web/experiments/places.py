@@ -13,6 +13,7 @@ from jobs.experiments.clusters import cluster_named, namespaces_for, usual
 from jobs.experiments.experiment import Experiment
 from jobs.experiments.writes import Away, Refused, Writer, cluster_writer
 
+TIMEOUT, UNKNOWN = "timeout", "unknown"  # problems that are no words of a cluster
 WAIT = 3.0  # seconds that a page waits for an answer
 KNOWN_SECONDS = 30.0  # that an answer is taken for true
 RETRY_SECONDS = 3.0  # after which a cluster that did not answer is asked again
@@ -47,6 +48,8 @@ def kinds_of(experiment: Experiment | None) -> tuple[JobKind, ...]:
 
 def ask(cluster: str, kinds: tuple[JobKind, ...]) -> Answer:
     """What the cluster says, or why it does not."""
+    if cluster_named(cluster) is None:  # not remembered: addresses may name anything
+        return Answer(problem=UNKNOWN)
     key = cluster, *(kind.resource for kind in kinds)
     at, asked = _answers.get(key, (0.0, None))
     if asked is None or monotonic() - at > _known_for(asked):
@@ -55,7 +58,7 @@ def ask(cluster: str, kinds: tuple[JobKind, ...]) -> Answer:
     try:
         return asked.result(WAIT)
     except NotInTime:
-        return Answer(problem="timeout")
+        return Answer(problem=TIMEOUT)
 
 
 def _known_for(asked: Future[Answer]) -> float:
@@ -70,7 +73,7 @@ def forget() -> None:
 def _answer(cluster: str, kinds: tuple[JobKind, ...]) -> Answer:
     source = cluster_named(cluster)
     if source is None:
-        return Answer(problem="unknown")
+        return Answer(problem=UNKNOWN)
     try:
         with cluster_writer(source) as writer:
             return _told(cluster, kinds, writer)

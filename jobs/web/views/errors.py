@@ -4,13 +4,27 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
-from jobs.web.errors import error_page
+from jobs.web.errors import api_error, error_page, wants_json
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
     if isinstance(exception, RequestDataTooBig):
         return error_page(request, 413, _("Too long"), _("This is longer than what this site takes: send less."))
     return error_page(request, 400, _("Bad request"), _("This request cannot be understood."))
+
+
+def forged(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """A request that would change something without the token that our own forms carry."""
+    if wants_json(request):
+        answer = api_error(405, "method-not-allowed", _("This address answers GET only."))
+        answer["Allow"] = "GET, HEAD"
+        return answer
+    return error_page(
+        request,
+        403,
+        _("Not sent"),
+        _("This form is too old, or does not come from this site. Reload its page and send it again, with cookies."),
+    )
 
 
 def not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
