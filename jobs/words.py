@@ -59,7 +59,7 @@ SENTENCES = tuple(
 )
 
 
-def _pattern(template: str) -> re.Pattern[str]:
+def pattern(template: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", template)
     texts = [re.escape(part) if n % 2 == 0 else rf"(?P<{part}>{_value(part)})" for n, part in enumerate(parts)]
     return re.compile("".join(texts))
@@ -69,13 +69,13 @@ def _value(name: str) -> str:
     return r"-?\d+" if name == "code" else r".+"
 
 
-_PATTERNS = [(template, _pattern(template)) for template in CAUSES]
+_PATTERNS = [(template, pattern(template)) for template in CAUSES]
 
 
 def cause_words(text: str | None) -> str:
     """A cause of :mod:`jobs.domain.causes`, translated; as it is where it is of no known form."""
-    for template, pattern in _PATTERNS:
-        found = pattern.fullmatch(text or "")
+    for template, known in _PATTERNS:
+        found = known.fullmatch(text or "")
         if found:
             return _(template) % {name: piece(value) for name, value in found.groupdict().items()}
     return text or ""

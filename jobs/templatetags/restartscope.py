@@ -5,10 +5,12 @@ from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
 from jobs.web import formats
+from jobs.web.streamwords import stream_words
 
 register = template.Library()
 register.filter("duration", formats.duration)
 register.filter("exit_text", formats.exit_text)
+register.filter("stream_words", stream_words)
 
 
 @register.simple_tag
