@@ -88,6 +88,16 @@ def test_at_twice_the_size_nothing_is_cut(site: Site, page: Any, namespace: str)
         assert box and box["x"] >= 0 and box["x"] + box["width"] <= 640, name
 
 
+def test_numbers_of_five_digits_fit_a_phone(site: Site, page: Any) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    open_job(page, site.job("seed-exitcode-138"))
+    numbers = page.locator(".numbers dd")
+    numbers.evaluate_all("all => all.forEach((one) => { one.textContent = '≥ 24000'; })")
+    edges = numbers.evaluate_all("all => all.map((one) => one.getBoundingClientRect().right)")
+    assert len(edges) == 3
+    assert max(edges) <= 390
+
+
 def test_the_job_page_works_from_the_keyboard_alone(site: Site, page: Any) -> None:
     open_job(page, site.job("wave-60"))
     page.locator("[data-find]").focus()
