@@ -46,13 +46,11 @@ def pairs(experiment: Experiment) -> Iterator[dict[str, Any]]:
             yield {**usual, one.name: first, other.name: second}
 
 
-def extremes(experiment: Experiment) -> Iterator[dict[str, Any]]:
-    """All at their least, all at their most."""
-    for position in (0, -1):
-        yield {
-            parameter.name: (bounds(parameter)[1:] or bounds(parameter))[position]
-            for parameter in experiment.parameters
-        }
+def whole_product(experiment: Experiment) -> Iterator[dict[str, Any]]:
+    """Every combination of limits and choices, of all parameters at once."""
+    names = [parameter.name for parameter in experiment.parameters]
+    for values in product(*(bounds(parameter)[1:] or bounds(parameter) for parameter in experiment.parameters)):
+        yield dict(zip(names, values, strict=True))
 
 
 def admit(experiment: Experiment, *several: dict[str, Any]) -> None:
@@ -73,7 +71,7 @@ def admit(experiment: Experiment, *several: dict[str, Any]) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_every_combination_of_bounds_is_admitted(name: str) -> None:
     experiment = experiments()[name]
-    combinations_of_bounds = [*pairs(experiment), *extremes(experiment)]
+    combinations_of_bounds = [*pairs(experiment), *whole_product(experiment)]
     assert len(combinations_of_bounds) > 50
     admit(experiment, *combinations_of_bounds)
 
