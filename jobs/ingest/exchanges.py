@@ -67,9 +67,14 @@ def list_pages(endpoint: Endpoint) -> Iterator[Message]:
             return
 
 
-def _page(endpoint: Endpoint, token: str | None) -> ListPage:
+def newest_version(endpoint: Endpoint) -> int:
+    """The version that the cluster is at now: a consistent list tells it, however short. Raises ``Failure``."""
+    return _page(endpoint, None, limit=1).resource_version
+
+
+def _page(endpoint: Endpoint, token: str | None, limit: int | None = None) -> ListPage:
     stream, timing = endpoint.stream, endpoint.timing
-    query = {"limit": str(timing.page_limit), **stream.selectors()}
+    query = {"limit": str(limit or timing.page_limit), **stream.selectors()}
     if token is not None:
         query["continue"] = token
     try:

@@ -9,7 +9,7 @@ pause, or slowly where a person has to mend something. There is one policy for a
 
 from collections.abc import Iterator
 
-from jobs.ingest.exchanges import Endpoint, StreamingListEnded, as_list, list_pages, watch_once
+from jobs.ingest.exchanges import Endpoint, StreamingListEnded, as_list, list_pages, newest_version, watch_once
 from jobs.ingest.failures import SLOW, STATES, Failure, Kind
 from jobs.ingest.messages import Bookmark, Changed, Expired, ListDone, Message, Skipped, Status, cursor_after
 from jobs.ingest.streams import StreamSpec
@@ -55,11 +55,14 @@ class _Follower:
         self._fruitless = 0  # watches in a row that were silent to their end
         self._errors_since: float | None = None  # when the server's errors began, None since it last answered
         self._healthy_for = 0.0  # seconds of watching since the backoff was reset
+        self._was_away = False  # whether the cluster could not be reached, and nothing was read since
 
     def run(self) -> Iterator[Message]:
         while not self._stop.is_set():
             self._forget_aged_version()
             try:
+                if self._was_away:
+                    yield from self._compare_versions()
                 if self._version is None and not self._streaming_lists:
                     yield from self._tracked(list_pages(self._endpoint))
                 if not self._stop.is_set():
@@ -79,6 +82,14 @@ class _Follower:
                 self._version_at = self._clock.monotonic()
             if isinstance(message, ListDone):
                 self._progress = False
+
+    def _compare_versions(self) -> Iterator[Message]:
+        """A cluster that was away may come back restored or set up anew. Its versions are lower then, and a watch from
+        ours would be silent until they have caught up."""
+        if self._version is not None and newest_version(self._endpoint) < self._version:
+            yield Expired(self._version, "the cluster's versions went back")
+            self._version = None
+        self._was_away = False
 
     def _watch(self) -> Iterator[Message]:
         opened = last_line = self._clock.monotonic()
@@ -127,6 +138,7 @@ class _Follower:
         if failure.kind is Kind.REFUSED and self._version is None and self._streaming_lists:
             self._streaming_lists = False  # an older cluster does not know streaming lists: page instead
             return
+        self._was_away = self._was_away or failure.kind is Kind.UNREACHABLE
         at = self._clock.now()
         yield Status(STATES[failure.kind], failure.sentence, at)
         pause = self._pause_after(failure)

@@ -39,6 +39,7 @@ SENTENCES = (
     N_("listed again"),
     N_("nothing comes from this version"),
     N_("only errors come from this version"),
+    N_("the cluster's versions went back"),
     # why an object was passed over
     N_("line too long"),
     N_("unknown event type"),

@@ -359,13 +359,34 @@ def test_a_forbidden_watch_keeps_its_version() -> None:
 
 
 def test_an_unreachable_cluster_is_said_once_and_tried_with_growing_pauses() -> None:
-    run = Run(*[Unreachable("10.0.0.1 refuses connections: check it.") for _ in range(12)], resume_rv=50)
+    away = [Unreachable("10.0.0.1 refuses connections: check it.") for _ in range(12)]
+    run = Run(*away, Script(a_list(60)), resume_rv=50)
     assert run.states == [State.UNREACHABLE, State.WATCHING]
     assert run.said(Status)[0].sentence == "10.0.0.1 refuses connections: check it."
     assert all(0.8 <= pause <= 30 for pause in run.pauses)
     assert run.pauses[0] <= 1.6
     assert min(run.pauses[6:]) >= 15
-    assert set(run.asked) == {"watch 50"}
+    assert run.asked[:3] == ["watch 50", "list", "list"]
+
+
+def test_a_cluster_that_was_away_is_asked_for_its_version_and_resumed() -> None:
+    run = Run(Unreachable("no"), Unreachable("no"), Script(a_list(80)), Script(9.0), Script(9.0), resume_rv=50)
+    assert run.asked[:5] == ["watch 50", "list", "list", "watch 50", "watch 50"]
+    assert [query["limit"] for _, query in run.transport.requests[1:3]] == ["1", "1"]
+    assert (run.said(Expired), run.said(ListDone)) == ([], [])
+
+
+@pytest.mark.parametrize("newest", [20, 4999])
+def test_a_cluster_that_comes_back_with_lower_versions_is_listed_at_once(newest: int) -> None:
+    run = Run(Unreachable("no"), Script(a_list(newest)), Script(a_list(newest)), Script(9.0), resume_rv=5000)
+    assert run.asked[:4] == ["watch 5000", "list", "list", f"watch {newest}"]
+    assert run.said(Expired) == [Expired(5000, "the cluster's versions went back")]
+    assert len(run.pauses) == 1
+
+
+def test_a_cluster_that_cannot_tell_its_version_yet_is_asked_again() -> None:
+    run = Run(Unreachable("no"), Script(b"{}", status=503), Script(a_list(20)), Script(a_list(20)), resume_rv=5000)
+    assert run.asked[:5] == ["watch 5000", "list", "list", "list", "watch 20"]
 
 
 def test_a_list_that_is_no_list_is_told_and_tried_again() -> None:
@@ -377,7 +398,7 @@ def test_a_list_that_is_no_list_is_told_and_tried_again() -> None:
 def test_two_healthy_minutes_reset_the_backoff() -> None:
     failures: list[Script | Exception] = [Unreachable("no") for _ in range(8)]
     healthy = Script(60.0, a_bookmark(51), 61.0, a_bookmark(52), end=Cut("cut"))
-    run = Run(*failures, healthy, resume_rv=50)
+    run = Run(*failures, Script(a_list(50)), healthy, resume_rv=50)
     assert run.pauses[-2] > 10
     assert run.pauses[-1] <= 1.6
 
