@@ -1,12 +1,15 @@
 """What the domain says, in the reader's language. The domain's own words are English, and serve as the key."""
 
 import re
+from collections.abc import Iterable
 
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
 from jobs.domain.ending import ENDINGS
 from jobs.domain.said import FINDINGS, Said, Value
+
+Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
 # As jobs.domain.causes words them: the more telling one before one that would match it, too.
 CAUSES = (
@@ -59,7 +62,21 @@ SENTENCES = tuple(
 )
 
 
-def pattern(template: str) -> re.Pattern[str]:
+def patterns(templates: Iterable[str]) -> Patterns:
+    """What :func:`recognised` looks through, in this order."""
+    return tuple((template, _pattern(template)) for template in templates)
+
+
+def recognised(text: str, known: Patterns) -> tuple[str, dict[str, str]] | None:
+    """The first template that made a text, and what was put into it; None for a text of no known form."""
+    for template, pattern in known:
+        found = pattern.fullmatch(text)
+        if found:
+            return template, found.groupdict()
+    return None
+
+
+def _pattern(template: str) -> re.Pattern[str]:
     parts = re.split(r"%\((\w+)\)s", template)
     texts = [re.escape(part) if n % 2 == 0 else rf"(?P<{part}>{_value(part)})" for n, part in enumerate(parts)]
     return re.compile("".join(texts))
@@ -69,16 +86,16 @@ def _value(name: str) -> str:
     return r"-?\d+" if name == "code" else r".+"
 
 
-_PATTERNS = [(template, pattern(template)) for template in CAUSES]
+_CAUSES = patterns(CAUSES)
 
 
 def cause_words(text: str | None) -> str:
     """A cause of :mod:`jobs.domain.causes`, translated; as it is where it is of no known form."""
-    for template, known in _PATTERNS:
-        found = known.fullmatch(text or "")
-        if found:
-            return _(template) % {name: piece(value) for name, value in found.groupdict().items()}
-    return text or ""
+    found = recognised(text or "", _CAUSES)
+    if found is None:
+        return text or ""
+    template, values = found
+    return _(template) % {name: piece(value) for name, value in values.items()}
 
 
 def excluded_words(why: str | None) -> str:

@@ -5,7 +5,7 @@ import re
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as N_
 
-from jobs.words import pattern
+from jobs.words import patterns, recognised
 
 # As jobs.ingest words them.
 SENTENCES = (
@@ -61,7 +61,7 @@ SENTENCES = (
     N_("PodGroup of another kind of owner"),
     N_("vanished before it was known"),
 )
-_PATTERNS = [(template, pattern(template)) for template in SENTENCES]
+_SENTENCES = patterns(SENTENCES)
 _QUOTED = re.compile(r'(?P<ours>.*?)(?: It says (?P<said>".*")\.)?', re.DOTALL)
 
 
@@ -69,9 +69,8 @@ def stream_words(text: str) -> str:
     """A sentence or reason of a watcher, translated; what the cluster said stays, and so does what is not known."""
     quoted = _QUOTED.fullmatch(text)
     ours, said = (quoted["ours"], quoted["said"]) if quoted else (text, None)
-    for template, known in _PATTERNS:
-        found = known.fullmatch(ours)
-        if found:
-            words = _(template) % found.groupdict() if found.groupdict() else _(template)
-            return words + (_(" It says %(said)s.") % {"said": said} if said else "")
-    return text
+    found = recognised(ours, _SENTENCES)
+    if found is None:
+        return text
+    template, values = found
+    return _(template) % values + (_(" It says %(said)s.") % {"said": said} if said else "")

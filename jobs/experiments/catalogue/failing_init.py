@@ -1,6 +1,6 @@
 """An init container that fails under ExitCode: retried for ever, whatever its code (restart facts, section 10)."""
 
-from jobs.experiments import checks_pods, checks_restarts, fields, manifests
+from jobs.experiments import checks_pods, common_steps, fields, manifests
 from jobs.experiments.checklist import checklist, end_by, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
@@ -47,15 +47,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_pods.never_ran(FAILING, pods=more),
             end_by(after, more),
         ),
-        step(
-            "backoff",
-            (
-                "backoffLimit {backoff_limit} is passed without effect.",
-                "超过 backoffLimit {backoff_limit}，却没有任何效果。",
-            ),
-            checks_restarts.backoff_passed(FAILING, more - 1),
-            end_by(after, more),
-        ),
+        common_steps.backoff_passed(FAILING, values["backoff_limit"], after),
     )
 
 

@@ -1,6 +1,6 @@
 """A master that fails under ExitCode: the condition Restarting is long enough to be seen."""
 
-from jobs.experiments import checks_pods, checks_restarts, fields, manifests
+from jobs.experiments import checks_pods, checks_restarts, common_steps, fields, manifests
 from jobs.experiments.checklist import checklist, end_by, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import failing, shell, sleeping
@@ -43,21 +43,8 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_pods.recreated(FAILING, times=more),
             end_by(after, more),
         ),
-        step(
-            "kubectl",
-            ("kubectl's RESTARTS still says 0.", "kubectl 的 RESTARTS 仍为 0。"),
-            checks_pods.kubectl_shows(FAILING, 0, after_restarts=more),
-            end_by(after, more),
-        ),
-        step(
-            "backoff",
-            (
-                "backoffLimit {backoff_limit} is passed without effect.",
-                "超过 backoffLimit {backoff_limit}，却没有任何效果。",
-            ),
-            checks_restarts.backoff_passed(FAILING, values["backoff_limit"]),
-            end_by(after, more),
-        ),
+        common_steps.kubectl_shows_none(FAILING, more, after),
+        common_steps.backoff_passed(FAILING, values["backoff_limit"], after),
     )
 
 

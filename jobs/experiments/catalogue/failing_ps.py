@@ -1,6 +1,6 @@
 """A failing PS with policy Always: restarts in place that fail the job of healthy workers."""
 
-from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
+from jobs.experiments import checks_pods, checks_restarts, common_steps, fields, manifests
 from jobs.experiments.checklist import START, checklist, in_place_by, in_place_seconds, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import failing, shell, sleeping
@@ -40,15 +40,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_pods.restarted_in_place(FAILING, times=limit),
             in_place_by(after, limit),
         ),
-        step(
-            "failed",
-            (
-                "The job is Failed: backoffLimit {backoff_limit} is reached.",
-                "作业 Failed：达到 backoffLimit {backoff_limit}。",
-            ),
-            checks_jobs.job_ends("Failed", "backoff-limit"),
-            in_place_by(after, limit + 1),
-        ),
+        common_steps.failed_at_limit(limit, after),
         step(
             "workers",
             ("No worker has restarted.", "没有任何 worker 重启。"),

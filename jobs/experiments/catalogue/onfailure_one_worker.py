@@ -1,6 +1,6 @@
 """One worker that fails under OnFailure: restarted in place until backoffLimit fails the job."""
 
-from jobs.experiments import checks_jobs, checks_pods, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, common_steps, fields, manifests
 from jobs.experiments.checklist import START, checklist, in_place_by, in_place_seconds, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
@@ -51,15 +51,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_pods.kubectl_shows(FAILING, limit, after_restarts=limit),
             in_place_by(after, limit),
         ),
-        step(
-            "failed",
-            (
-                "The job is Failed: backoffLimit {backoff_limit} is reached.",
-                "作业 Failed：达到 backoffLimit {backoff_limit}。",
-            ),
-            checks_jobs.job_ends("Failed", "backoff-limit"),
-            in_place_by(after, limit + 1),
-        ),
+        common_steps.failed_at_limit(limit, after),
         step(
             "pods-removed",
             ("Its pods are removed.", "它的 Pod 被移除。"),

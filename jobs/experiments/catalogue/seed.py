@@ -1,6 +1,6 @@
 """The reference experiment: what kubectl never shows of a replica that is recreated over and over."""
 
-from jobs.experiments import checks_jobs, checks_pods, checks_restarts, fields, manifests
+from jobs.experiments import checks_jobs, checks_pods, checks_restarts, common_steps, fields, manifests
 from jobs.experiments.checklist import START, checklist, end_by, step
 from jobs.experiments.experiment import Experiment, Object, Place, Step, Text, Values
 from jobs.experiments.scripts import by_pod, failing, shell, sleeping
@@ -61,15 +61,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_pods.kubectl_shows(FAILING, 0, after_restarts=more),
             end_by(after, more),
         ),
-        step(
-            "backoff",
-            (
-                "backoffLimit {backoff_limit} is passed without effect.",
-                "超过 backoffLimit {backoff_limit}，却没有任何效果。",
-            ),
-            checks_restarts.backoff_passed(FAILING, more - 1),
-            end_by(after, more),
-        ),
+        common_steps.backoff_passed(FAILING, values["backoff_limit"], after),
     )
 
 

@@ -1,6 +1,6 @@
 """A command that does not exist: StartError with 128, which ExitCode retries for ever."""
 
-from jobs.experiments import checks_pods, fields, manifests
+from jobs.experiments import checks_pods, common_steps, fields, manifests
 from jobs.experiments.checklist import checklist, end_by, step
 from jobs.experiments.experiment import Experiment, Object, Parameter, ParameterKind, Place, Step, Text, Values
 
@@ -42,12 +42,7 @@ def steps(values: Values) -> tuple[Step, ...]:
             checks_pods.never_ran(FAILING, pods=times),
             end_by(TAKES, times),
         ),
-        step(
-            "kubectl",
-            ("kubectl's RESTARTS still says 0.", "kubectl 的 RESTARTS 仍为 0。"),
-            checks_pods.kubectl_shows(FAILING, 0, after_restarts=times),
-            end_by(TAKES, times),
-        ),
+        common_steps.kubectl_shows_none(FAILING, times, TAKES),
     )
 
 
