@@ -28,6 +28,7 @@ from tests.watch.reading import database_url
 pytestmark = pytest.mark.django_db(transaction=True)
 
 LINE = re.compile(r"\d\d:\d\d:\d\d\.\d{3} (ADDED|MODIFIED|DELETED|LISTED|VANISHED) +[a-z.]+ \S+/\S+: .+")
+LOG_RECORD = re.compile(r"\d{4}-\d\d-\d\dT")  # a change begins with the hour, which may be 20 as well
 HOSTILE = "\x1b]0;owned\x07\x1b[2J\u202eevil\r\nfake line"
 
 
@@ -56,13 +57,21 @@ class Command:
 
     def lines(self, child: "subprocess.Popen[bytes]") -> list[str]:
         """What it prints of changes; its log is told apart by the date that begins each record."""
-        return [line for line in self.says(child).splitlines() if not line.startswith("20")]
+        return [line for line in self.says(child).splitlines() if not LOG_RECORD.match(line)]
 
     def until(self, child: "subprocess.Popen[bytes]", *words: str) -> None:
         self._processes.wait_for(lambda: all(word in self.says(child) for word in words), child, seconds=20)
 
     def ended(self, child: "subprocess.Popen[bytes]") -> tuple[int, str]:
         return child.wait(20), self.says(child)
+
+
+@pytest.mark.parametrize("hour", range(24))
+def test_a_change_is_told_from_a_record_of_the_log_at_every_hour(hour: int) -> None:
+    change = describe(Observation("ADDED", "pods", "live", "x", "uid", 1, 1_795_910_400.0 + hour * 3600, None))
+    assert change.startswith(f"{hour:02}:")
+    assert LINE.fullmatch(change)
+    assert not LOG_RECORD.match(change)
 
 
 @pytest.fixture
