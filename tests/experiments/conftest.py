@@ -5,12 +5,15 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.test import Client
 from django.utils import translation
 
 from jobs.experiments import clusters
 from jobs.experiments.experiment import Act, Experiment
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.writes import Writer, cluster_writer
+from jobs.web.experiments import places
+from tests.experiments.pages import account
 from tests.experiments.small import small
 from tests.watch.live import LiveCluster
 
@@ -31,16 +34,30 @@ def cluster(tmp_path: Path, settings: Any) -> Iterator[LiveCluster]:
     live.start()
     settings.RESTARTSCOPE_CLUSTERS = (live.source("lab"),)
     settings.RESTARTSCOPE_READ_ONLY = False
-    clusters.forget()
+    forget_the_cluster()
     yield live
     live.stop()
+    forget_the_cluster()
+
+
+def forget_the_cluster() -> None:
+    """What was answered by the cluster of another test, under the same name."""
     clusters.forget()
+    places.forget()
 
 
 @pytest.fixture
 def writer(cluster: LiveCluster) -> Iterator[Writer]:
     with cluster_writer(cluster.source("lab")) as writer:
         yield writer
+
+
+@pytest.fixture
+def person(cluster: LiveCluster) -> Client:
+    """Somebody who may launch."""
+    client = Client()
+    client.force_login(account())
+    return client
 
 
 @pytest.fixture
