@@ -5,6 +5,9 @@ import re
 import time
 from typing import Any
 
+from django.core.exceptions import BadRequest, SuspiciousOperation
+from django.http.multipartparser import MultiPartParserError
+
 URL_PASSWORD = re.compile(r"(\w://[^/\s:@]*):[^@\s/]+@")
 BEARER_TOKEN = re.compile(r"(?i)\b(bearer\s+)[\w.~+/=-]{8,}")
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
@@ -40,6 +43,22 @@ class WithoutTicks(logging.Filter):
         return record.levelno > logging.INFO or "carry_experiments_on" not in record.getMessage()
 
 
+class RefusedRequests(logging.Filter):
+    """A request that Django refuses is told in one short line with its path.
+
+    Its traceback would tell of Django's own lines alone, as often as a stranger likes.
+    """
+
+    FAULTS = (SuspiciousOperation, BadRequest, MultiPartParserError)
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        if record.exc_info and isinstance(record.exc_info[1], self.FAULTS):
+            record.exc_info = record.exc_text = None
+            message, path = record.getMessage(), getattr(getattr(record, "request", None), "path", "")
+            record.msg, record.args = message if path in message else f"{message.rstrip('.')}: {path}", ()
+        return True
+
+
 def config(level: str) -> dict[str, Any]:
     """The dictConfig of every process: all records go to standard error."""
     quiet = {name: {"level": "WARNING"} for name in ("urllib3", "kubernetes", "asyncio", "celery.redirected")}
@@ -50,8 +69,10 @@ def config(level: str) -> dict[str, Any]:
         "version": 1,
         "disable_existing_loggers": False,
         "formatters": {"line": {"()": OneLineFormatter}},
-        "filters": {"ticks": {"()": WithoutTicks}},
-        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["ticks"]}},
+        "filters": {"ticks": {"()": WithoutTicks}, "refused": {"()": RefusedRequests}},
+        "handlers": {
+            "stderr": {"class": "logging.StreamHandler", "formatter": "line", "filters": ["ticks", "refused"]},
+        },
         "root": {"level": level, "handlers": ["stderr"]},
         "loggers": quiet | servers | {"django": {"level": level, "handlers": [], "propagate": True}},
     }

@@ -1,14 +1,16 @@
 """What Django itself finds wrong, in the same shapes as our own answers."""
 
-from django.core.exceptions import RequestDataTooBig
+from django.core.exceptions import RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent
 from django.http import HttpRequest, HttpResponse
 from django.utils.translation import gettext as _
 
 from jobs.web.errors import api_error, error_page, wants_json
 
+TOO_MUCH = (RequestDataTooBig, TooManyFieldsSent, TooManyFilesSent)
+
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    if isinstance(exception, RequestDataTooBig):
+    if isinstance(exception, TOO_MUCH):
         return error_page(request, 413, _("Too long"), _("This is longer than what this site takes: send less."))
     return error_page(request, 400, _("Bad request"), _("This request cannot be understood."))
 
