@@ -110,6 +110,7 @@ def _start_cluster(clock: LoopClock, given: argparse.Namespace) -> tuple[Store, 
         namespaces=namespaces,
         gang_scheduler="" if gang_scheduler == commandline.NO_GANGS else gang_scheduler,
         busy=given.busy or needs_busy_operator(given.run),
+        restricted_init=given.restricted_init,
         rules=read_rules(given.rules) if given.rules else (),
     )
     return cluster.store, cluster

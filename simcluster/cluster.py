@@ -51,12 +51,13 @@ class Cluster:
         namespaces: Sequence[str] = ("default",),
         gang_scheduler: str = VOLCANO,
         busy: bool = False,
+        restricted_init: bool = False,
         rules: Sequence[Rule] = (),
         store: Store | None = None,
     ) -> None:
         """`gang_scheduler`: whose PodGroups the training operator makes, "volcano", "scheduler-plugins" or "" for
-        none. `busy`: the operator has many other jobs to look after. `rules`: what containers do. `store`: one that
-        is there already, else a new one."""
+        none. `busy`: the operator has many other jobs to look after. `restricted_init`: it is set up for namespaces
+        that enforce "restricted". `rules`: what containers do. `store`: one that is there already, else a new one."""
         self.clock = clock
         self.store = store or Store(clock, _rng(seed, "store"))
         for namespace in namespaces:
@@ -87,8 +88,9 @@ class Cluster:
             self.store.acting_as(actors.controller("training-operator")),
             clock,
             _rng(seed, "operator"),
-            gang_scheduler,
-            busy,
+            gang_scheduler=gang_scheduler,
+            busy=busy,
+            restricted_init=restricted_init,
         )
         volcano_jobs = VolcanoJobController(
             self.store.acting_as(actors.controller("vc-controller-manager")), clock, _rng(seed, "volcano jobs")

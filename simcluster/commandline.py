@@ -27,9 +27,10 @@ def parsed(arguments: Sequence[str]) -> argparse.Namespace:
         if getattr(given, name) and not quantity.amounts({name: getattr(given, name)}).get(name):
             option = f"--{name.replace('_', '-')}"
             parser.error(f"{option} {getattr(given, name)}: give a quantity above 0, such as 4, 500m or 16Gi")
-    controllers = (given.run, given.rules, given.gang_scheduler, given.busy)
+    controllers = (given.run, given.rules, given.gang_scheduler, given.busy, given.restricted_init)
     if given.bare and any(controllers):
-        parser.error("--run, --rules, --gang-scheduler and --busy need the controllers that --bare leaves out")
+        names = "--run, --rules, --gang-scheduler, --busy and --restricted-init"
+        parser.error(f"{names} need the controllers that --bare leaves out")
     return given
 
 
@@ -77,6 +78,11 @@ def _parser() -> argparse.ArgumentParser:
         help=f"whose PodGroups the operator makes (default: what --run needs, else {VOLCANO})",
     )
     add("--busy", action="store_true", help="the operator has many other jobs to look after")
+    add(
+        "--restricted-init",
+        action="store_true",
+        help="the operator's init containers may run in namespaces that enforce restricted pod security",
+    )
     add("--nodes", type=int, default=1, metavar="N", help="number of nodes (1)")
     add("--node-cpu", default="", metavar="QUANTITY", help="cpu of each node (2)")
     add("--node-memory", default="", metavar="QUANTITY", help="memory of each node (24684092Ki)")

@@ -96,6 +96,12 @@ def invalid(resource: Resource, name: str, causes: Sequence[dict[str, str]]) -> 
     return ApiError(422, "Invalid", f'{resource.qualified_kind} "{name}" is invalid: {text}', details)
 
 
+def refused(resource: Resource, name: str, why: str) -> ApiError:
+    """403 of an admission plugin, for an object that may not be as it is."""
+    message = f'{resource.qualified} "{name}" is forbidden: {why}'
+    return ApiError(403, "Forbidden", message, _details(resource, name))
+
+
 def bad_request(message: str) -> ApiError:
     return ApiError(400, "BadRequest", message)
 

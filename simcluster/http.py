@@ -23,6 +23,7 @@ from simcluster.errors import ApiError
 from simcluster.logs import LogSource, NoLogs
 from simcluster.options import Options
 from simcluster.podlogs import pod_log
+from simcluster.podsecurity import PodSecurityAdmission
 from simcluster.quota import QuotaAdmission
 from simcluster.requests import Target, parse_target, verb_of
 from simcluster.resources import REVIEWS, SERVICEACCOUNTS
@@ -72,7 +73,8 @@ class ApiServer:
         self._rng = rng or random.Random(0)  # noqa: S311
         self._access = Access(store, self.options, self._rng)
         self._watches = reading.Watches(store, self.hub, self.options, self._rng)
-        self._quota = QuotaAdmission(store)
+        self._pod_security = PodSecurityAdmission(store)
+        self._quota = QuotaAdmission(store)  # last, as on a real server: it counts what the others have let in
         self._budgets = DisruptionBudgets(store)
         self._accounts = DefaultServiceAccounts(store)
         self._logs = logs or NoLogs()
@@ -90,6 +92,7 @@ class ApiServer:
     def close(self) -> None:
         """Ends all watches."""
         self.hub.close()
+        self._pod_security.close()
         self._quota.close()
         self._budgets.close()
         self._accounts.close()

@@ -47,6 +47,13 @@ def check_update(old: Obj, new: Obj) -> None:
     raise invalid(PODS, old["metadata"]["name"], [cause("FieldValueForbidden", message, "spec")])
 
 
+def images(pod: Obj) -> list[Any]:
+    """What runs in a pod; nothing else of it that its namespace is asked about can be changed."""
+    spec = pod.get("spec") or {}
+    containers = [*(spec.get("initContainers") or []), *(spec.get("containers") or [])]
+    return [container.get("image") for container in containers if isinstance(container, dict)]
+
+
 def _frozen(spec: Obj) -> Obj:
     kept = {
         key: value

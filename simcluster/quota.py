@@ -5,7 +5,7 @@ from typing import Any
 
 from simcluster.actors import Actor
 from simcluster.controllers import quantity
-from simcluster.errors import ApiError
+from simcluster.errors import refused
 from simcluster.resources import PODS, REGISTRY, RESOURCEQUOTAS, Resource
 from simcluster.store import Store
 
@@ -39,13 +39,13 @@ class QuotaAdmission:
         for quota in self._store.list(RESOURCEQUOTAS, namespace):
             hard, name = _hard(quota), quota["metadata"]["name"]
             if resource is PODS and (missing := _unnamed(obj, hard)):
-                raise _forbidden(resource, obj, f"failed quota: {name}: must specify {missing}")
+                raise refused(resource, obj["metadata"]["name"], f"failed quota: {name}: must specify {missing}")
             used = self._used(namespace, hard)
             over = sorted(each for each in wanted if each in hard and used[each] + wanted[each] > hard[each])
             if over:
                 told = (f"{word}: {_told(amounts, over)}" for word, amounts in
                         (("requested", wanted), ("used", used), ("limited", hard)))  # fmt: skip
-                raise _forbidden(resource, obj, f"exceeded quota: {name}, {', '.join(told)}")
+                raise refused(resource, obj["metadata"]["name"], f"exceeded quota: {name}, {', '.join(told)}")
 
     def _used(self, namespace: str, names: Iterable[str]) -> Amounts:
         total = dict.fromkeys(names, 0)
@@ -95,13 +95,6 @@ def _unnamed(pod: Obj, hard: Iterable[str]) -> str:
             if what not in (named or {}):
                 missing.setdefault(name, []).append(str(container.get("name")))
     return "; ".join(f"{name} for: {','.join(sorted(set(names)))}" for name, names in missing.items())
-
-
-def _forbidden(resource: Resource, obj: Obj, why: str) -> ApiError:
-    name = obj["metadata"]["name"]
-    group = {"group": resource.group} if resource.group else {}
-    details = {"name": name, **group, "kind": resource.plural}
-    return ApiError(403, "Forbidden", f'{resource.qualified} "{name}" is forbidden: {why}', details)
 
 
 def _told(amounts: Amounts, names: Iterable[str]) -> str:

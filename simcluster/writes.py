@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from simcluster import apply, fields, pods, scale, validation
+from simcluster import apply, fields, pods, podsecurity, scale, validation
 from simcluster import patch as patches
 from simcluster.admission import check_shape
 from simcluster.bodies import APPLY, JSON_PATCH, MERGE
@@ -14,7 +14,7 @@ from simcluster.deleteoptions import DeleteOptions
 from simcluster.disruption import check_eviction
 from simcluster.errors import ApiError, bad_request, cause, invalid, unsupported_media_type
 from simcluster.requests import Target, flag, is_dry_run
-from simcluster.resources import PODS, Resource
+from simcluster.resources import NAMESPACES, PODS, Resource
 from simcluster.schemas.kinds import schema_of
 from simcluster.store import Store
 
@@ -50,7 +50,7 @@ class Writer:
         if resource is PODS:
             obj = pods.admitted(obj, self._rng, self._store)
         created = self._store.create(resource, obj, target.namespace, dry_run=is_dry_run(query))
-        return Written(created, warnings, 201)
+        return Written(created, [*self._pod_warnings(resource, created), *warnings], 201)
 
     def update(self, target: Target, query: Query, value: Any) -> Written:
         resource = target.resource
@@ -63,7 +63,7 @@ class Writer:
         if resource.custom and not obj["metadata"].get("resourceVersion"):
             message = "Invalid value: 0: must be specified for an update"
             raise invalid(resource, target.name, [cause("FieldValueInvalid", message, "metadata.resourceVersion")])
-        return Written(self._store_update(target, query, old, obj), warnings)
+        return self._store_update(target, query, old, obj, warnings=warnings)
 
     def patch(self, target: Target, query: Query, value: Any, content_type: str) -> Written:
         """A JSON, merge or strategic patch, or an applied configuration. Raises ApiError 415 for another type."""
@@ -82,13 +82,25 @@ class Writer:
         named = {key: obj["metadata"].get(key) for key in ("name", "namespace")}
         if named != {key: old["metadata"].get(key) for key in named}:
             raise bad_request("the name or namespace of the object does not match the name on the request")
-        return Written(self._store_update(target, query, old, obj), warnings)
+        return self._store_update(target, query, old, obj, warnings=warnings)
 
-    def _store_update(self, target: Target, query: Query, old: Obj, obj: Obj, managed: list[Obj] | None = None) -> Obj:
-        if target.resource is PODS and not target.subresource:
+    def _store_update(
+        self, target: Target, query: Query, old: Obj, obj: Obj, *, warnings: list[str], managed: list[Obj] | None = None
+    ) -> Written:
+        resource, subresource = target.resource, target.subresource or None
+        if resource is PODS and subresource is None:
             pods.check_update(old, obj)
-        subresource = target.subresource or None
-        return self._store.update(target.resource, obj, subresource, dry_run=is_dry_run(query), managed=managed)
+            if pods.images(old) != pods.images(obj):
+                podsecurity.check_pod(self._store, obj)
+                warnings = [*podsecurity.pod_warnings(self._store, obj), *warnings]
+        if resource is NAMESPACES and subresource is None:
+            podsecurity.check_labels(obj, old)
+            warnings = [*podsecurity.namespace_warnings(self._store, obj, old), *warnings]
+        new = self._store.update(resource, obj, subresource, dry_run=is_dry_run(query), managed=managed)
+        return Written(new, warnings)
+
+    def _pod_warnings(self, resource: Resource, created: Obj) -> list[str]:
+        return podsecurity.pod_warnings(self._store, created) if resource is PODS else []
 
     def _apply(self, target: Target, query: Query, value: Any) -> Written:
         resource, manager = target.resource, query.get("fieldManager", "")
@@ -108,11 +120,11 @@ class Writer:
             obj = pods.admitted(config, self._rng, self._store) if resource is PODS else config
             dry_run = is_dry_run(query)
             created = self._store.create(resource, obj, target.namespace, dry_run=dry_run, managed=[entry])
-            return Written(created, warnings, 201)
+            return Written(created, [*self._pod_warnings(resource, created), *warnings], 201)
         merged, managed = apply.applied(
             resource, live, config, manager, subresource=target.subresource, time=now, force=flag(query, "force")
         )
-        return Written(self._store_update(target, query, live, merged, managed), warnings)
+        return self._store_update(target, query, live, merged, warnings=warnings, managed=managed)
 
     def delete(self, target: Target, options: DeleteOptions) -> tuple[int, Obj]:
         """HTTP status and body: the object where it lives on or its kind returns it, otherwise a Status."""

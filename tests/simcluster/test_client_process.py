@@ -106,6 +106,7 @@ def test_an_experiment_runs_and_is_seen_by_a_watch(start: Start) -> None:
         (["--rules", "/no/such/rules.yaml"], "/no/such/rules.yaml"),
         (["--rules", "pyproject.toml"], "pyproject.toml"),
         (["--busy", "--bare"], "--bare"),
+        (["--restricted-init", "--bare"], "--restricted-init"),
         (["--run", "sp-exitcode", "--gang-scheduler", "volcano"], "scheduler-plugins"),
         (["--run", "sp-exitcode", "--run", "tf-normal"], "sp-exitcode needs scheduler-plugins"),
     ],

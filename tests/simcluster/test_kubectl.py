@@ -193,6 +193,21 @@ def test_wrong_manifests(cluster: Cluster) -> None:
     )
 
 
+def test_pod_security(cluster: Cluster) -> None:
+    label = "pod-security.kubernetes.io"
+    cluster.kubectl("create", "namespace", "kept")
+    cluster.kubectl("label", "namespace", "kept", f"{label}/enforce=restricted")
+    refused = cluster.refused("run", "p", "--image=busybox", "-n", "kept")
+    assert 'pods "p" is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation' in refused
+    cluster.kubectl("label", "namespace", "kept", f"{label}/enforce-", f"{label}/warn=restricted")
+    code, out, told = cluster.run("run", "p", "--image=busybox", "-n", "kept")
+    assert (code, out) == (0, "pod/p created\n")
+    assert told.startswith('Warning: would violate PodSecurity "restricted:latest": allowPrivilegeEscalation')
+    assert "must be one of privileged, baseline, restricted" in cluster.refused(
+        "label", "namespace", "kept", f"{label}/enforce=strict"
+    )
+
+
 def test_disruption_budgets_and_quotas(cluster: Cluster) -> None:
     """kubectl sends both in protobuf."""
     space = ("-n", "held")

@@ -28,15 +28,30 @@ class TrainingOperator:
     """All kinds of training job on one store."""
 
     def __init__(
-        self, store: Store, clock: Clock, rng: random.Random, gang_scheduler: str = VOLCANO, busy: bool = False
+        self,
+        store: Store,
+        clock: Clock,
+        rng: random.Random,
+        *,
+        gang_scheduler: str = VOLCANO,
+        busy: bool = False,
+        restricted_init: bool = False,
     ) -> None:
-        """`gang_scheduler`: whose PodGroups, "" for none. `busy`: many other jobs make each request wait."""
+        """`gang_scheduler`: whose PodGroups, "" for none. `busy`: many other jobs make each request wait.
+        `restricted_init`: the init containers that it adds may run where "restricted" is enforced."""
         self._store = store
         self._owned = OwnedIndex()
         limiter = RateLimiter(clock, rng, busy)
         self.controllers = {
             kind.name: JobController(
-                kind, store, clock, rng, gang_scheduler=gang_scheduler, owned=self._owned, limiter=limiter
+                kind,
+                store,
+                clock,
+                rng,
+                gang_scheduler=gang_scheduler,
+                owned=self._owned,
+                limiter=limiter,
+                restricted_init=restricted_init,
             )
             for kind in KINDS
         }
@@ -105,11 +120,12 @@ class JobController:
         gang_scheduler: str,
         owned: OwnedIndex,
         limiter: RateLimiter,
+        restricted_init: bool,
     ) -> None:
         self.kind = kind
         self._owned, self._limiter = owned, limiter
         self._store, self._clock, self._rng = store, clock, rng
-        self._gang_scheduler = gang_scheduler
+        self._gang_scheduler, self._restricted_init = gang_scheduler, restricted_init
         self._recorder = EventRecorder(store, clock, rng, kind.controller_name)
         self._queue: dict[Key, None] = {}  # jobs to look at, in order, each once
         self._failures: dict[Key, int] = {}
@@ -160,7 +176,7 @@ class JobController:
         obj = self._store.find(self.kind.resource, *key)
         if obj is None or "deletionTimestamp" in obj["metadata"]:
             return None
-        job = Job(self.kind, obj)
+        job = Job(self.kind, obj, self._restricted_init)
         pods, services = self._owned.of(job.uid, PODS), self._owned.of(job.uid, SERVICES)
         return Reconciliation(job, pods, services, self._store, self._clock, self._rng, self._recorder)
 

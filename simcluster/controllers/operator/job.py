@@ -38,9 +38,11 @@ class ReplicaSpec:
 class Job:
     """Read access to a job object; defaults are filled in here, never in the object."""
 
-    def __init__(self, kind: JobKind, obj: Obj) -> None:
+    def __init__(self, kind: JobKind, obj: Obj, restricted_init: bool = False) -> None:
+        """`restricted_init`: the operator's own init containers are made as "restricted" asks."""
         self.kind = kind
         self.object = obj
+        self.restricted_init = restricted_init
         self.name: str = obj["metadata"]["name"]
         self.namespace: str = obj["metadata"]["namespace"]
         self.uid: str = obj["metadata"]["uid"]

@@ -15,6 +15,7 @@ from simcluster.controllers.operator import replicas
 from simcluster.controllers.operator.conditions import FAILED, RUNNING, SUCCEEDED
 from simcluster.controllers.operator.master_worker import succeed
 from simcluster.controllers.operator.xgboost import note_failures
+from simcluster.errors import ApiError
 from simcluster.resources import CONFIGMAPS, PODS, SERVICEACCOUNTS
 
 if TYPE_CHECKING:
@@ -89,16 +90,29 @@ def _keep_workers(work: Reconciliation, gang: str) -> Steps:
     for index in range(count):
         if spec is not None and _find(work, work.job.replica_name(WORKER, index)) is None:
             _warn_of_scheduler(work, spec, gang)
-            name = work.job.replica_name(WORKER, index)
-            yield from replicas.create(work, _worker(work, index, spec, gang), f"Created worker pod: {name}")
+            yield from _create_worker(work, index, spec, gang)
+
+
+def _create_worker(work: Reconciliation, index: int, spec: ReplicaSpec, gang: str) -> Steps:
+    try:
+        yield from replicas.create(work, _worker(work, index, spec, gang))
+    except ApiError as error:
+        work.tell("FailedCreatePod", "Created worker pod: ", "Warning")  # the operator's own words, and all of them
+        work.tell(f"MPIJob{FAILED}", f"worker pod created failed: {error.message}", "Warning")
+        raise
+    work.tell("SuccessfulCreatePod", f"Created worker pod: {work.job.replica_name(WORKER, index)}")
 
 
 def _create_launcher(work: Reconciliation, gang: str) -> Steps:
     spec = work.job.replicas.get(LAUNCHER)
     if spec is not None:
         _warn_of_scheduler(work, spec, gang)
-        text = f"launcher pod created success: {work.job.name}-launcher"
-        yield from replicas.create(work, _launcher(work, spec, gang), text, "MPIJobRunning")
+        try:
+            yield from replicas.create(work, _launcher(work, spec, gang))
+        except ApiError as error:
+            work.tell(f"MPIJob{FAILED}", f"launcher pod created failed: {error.message}", "Warning")
+            raise
+        work.tell(f"MPIJob{RUNNING}", f"launcher pod created success: {work.job.name}-launcher")
 
 
 def _warn_of_scheduler(work: Reconciliation, spec: ReplicaSpec, gang: str) -> None:

@@ -22,13 +22,24 @@ INIT_CONTAINER = {
 }
 
 
+# What an administrator's template (--pytorch-init-container-template-file of the real operator) may add to it.
+RESTRICTED = {
+    "allowPrivilegeEscalation": False,
+    "capabilities": {"drop": ["ALL"]},
+    "runAsNonRoot": True,
+    "runAsUser": 1000,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+
+
 def set_cluster_spec(job: Job, template: Obj, replica_type: str, index: int) -> None:
     """Adds the environment to every container, and the init container to workers of a job with a master."""
     environment = [{"name": name, "value": value} for name, value in _environment(job, replica_type, index).items()]
     for container in template["spec"]["containers"]:
         container["env"] = [*(container.get("env") or []), *environment]
     if job.has_master and replica_type == "Worker":
-        template["spec"]["initContainers"] = [*(template["spec"].get("initContainers") or []), dict(INIT_CONTAINER)]
+        init = {**INIT_CONTAINER, "securityContext": RESTRICTED} if job.restricted_init else dict(INIT_CONTAINER)
+        template["spec"]["initContainers"] = [*(template["spec"].get("initContainers") or []), init]
 
 
 def _environment(job: Job, replica_type: str, index: int) -> dict[str, str]:

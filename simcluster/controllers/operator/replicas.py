@@ -118,19 +118,20 @@ def _delete(work: Reconciliation, resource: Any, obj: Obj, what: str) -> Steps:
 
 
 def _create_pod(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSpec, gang: str) -> Steps:
-    pod = pod_for(work, replica_type, index, spec, gang)
-    yield from create(work, pod, f"Created pod: {pod['metadata']['name']}")
-
-
-def create(work: Reconciliation, pod: Obj, told: str, reason: str = "SuccessfulCreatePod") -> Steps:
     """Creates a pod and says so. Raises ApiError."""
-    yield REQUEST.draw(work.rng)
+    pod = pod_for(work, replica_type, index, spec, gang)
     try:
-        work.store.create(PODS, completed_pod(pod, work.rng, work.store), work.job.namespace)
+        yield from create(work, pod)
     except ApiError as error:
         work.tell("FailedCreatePod", f"Error creating: {error.message}", "Warning")
         raise
-    work.tell(reason, told)
+    work.tell("SuccessfulCreatePod", f"Created pod: {pod['metadata']['name']}")
+
+
+def create(work: Reconciliation, pod: Obj) -> Steps:
+    """Creates a pod. Raises ApiError."""
+    yield REQUEST.draw(work.rng)
+    work.store.create(PODS, completed_pod(pod, work.rng, work.store), work.job.namespace)
 
 
 def pod_for(work: Reconciliation, replica_type: str, index: int, spec: ReplicaSpec, gang: str) -> Obj:
