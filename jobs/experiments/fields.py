@@ -106,7 +106,21 @@ SCHEDULER = Parameter(
         "Pod 的 schedulerName；留空则由训练 operator 选择。",
     ),
 )
-PODS = (IMAGE, CPU, MEMORY, QUEUE, SCHEDULER)  # every experiment has these
+RESTRICTED = Parameter(
+    "restricted",
+    Text(
+        "Run without root (for namespaces that enforce restricted pod security)",
+        "不以 root 运行（用于强制执行 restricted Pod 安全标准的命名空间）",
+    ),
+    ParameterKind.FLAG,
+    False,
+    help=Text(
+        "The pods run as user 65534, without capabilities, with the runtime's seccomp profile, and may not gain "
+        "privileges.",
+        "Pod 以用户 65534 运行，不能提升权限，没有任何 capability，并使用运行时默认的 seccomp 配置。",
+    ),
+)
+PODS = (IMAGE, CPU, MEMORY, QUEUE, SCHEDULER, RESTRICTED)  # every experiment has these
 
 
 def changed(parameter: Parameter, **changes: Any) -> Parameter:

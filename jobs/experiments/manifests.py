@@ -1,5 +1,6 @@
 """The objects that experiments create, built from the values of their parameters."""
 
+import copy
 from collections.abc import Sequence
 
 from jobs.domain.kinds import KINDS
@@ -8,12 +9,21 @@ from jobs.experiments.experiment import Object, Place, Values
 GRACE_SECONDS = 5  # what a pod is given to end: its scripts end at once
 # Kubeflow's own namespaces inject Istio's proxy into every pod: a sidecar that outlives the job and changes its exits.
 NO_MESH = {"sidecar.istio.io/inject": "false"}
+NOBODY = 65534  # that user's number in most images, busybox's among them; any user but root would do
+# What the pod security standard "restricted" asks of a pod as a whole, and of each of its containers.
+POD_SECURITY = {
+    "runAsNonRoot": True,
+    "runAsUser": NOBODY,
+    "runAsGroup": NOBODY,
+    "seccompProfile": {"type": "RuntimeDefault"},
+}
+CONTAINER_SECURITY = {"allowPrivilegeEscalation": False, "capabilities": {"drop": ["ALL"]}}
 BY_KIND = {kind.kind: kind for kind in KINDS}
 
 
 def container(name: str, command: Sequence[str], values: Values) -> Object:
     """A container with the form's image and resources. Its environment has the pod's name in ``POD_NAME``."""
-    return {
+    found: Object = {
         "name": name,
         "image": values["image"],
         "imagePullPolicy": "IfNotPresent",
@@ -21,6 +31,7 @@ def container(name: str, command: Sequence[str], values: Values) -> Object:
         "env": [{"name": "POD_NAME", "valueFrom": {"fieldRef": {"fieldPath": "metadata.name"}}}],
         "resources": {"limits": {"cpu": f"{values['cpu']}m", "memory": f"{values['memory']}Mi"}},
     }
+    return {**found, "securityContext": copy.deepcopy(CONTAINER_SECURITY)} if values["restricted"] else found
 
 
 def replica(
@@ -41,6 +52,8 @@ def replica(
         "containers": [container(BY_KIND[kind].container or "main", command, values), *beside],
         "terminationGracePeriodSeconds": GRACE_SECONDS,
     }
+    if values["restricted"]:
+        spec["securityContext"] = copy.deepcopy(POD_SECURITY)
     if before:
         spec["initContainers"] = list(before)
     if values["scheduler"]:

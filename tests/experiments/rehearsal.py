@@ -7,6 +7,8 @@ from jobs.experiments.experiment import Act, ActKind, DoneAct, Experiment, Obser
 from jobs.experiments.verdict import Verdict, judge, latest
 from simcluster.controllers.kubelet import NodeSpec
 from simcluster.errors import ApiError
+from simcluster.podsecurity import PodSecurityAdmission
+from simcluster.resources import NAMESPACES
 from tests.experiments.observing import Watched
 from tests.simcluster.simulation import Simulation
 
@@ -24,10 +26,16 @@ class Rehearsal:
         place: Place = PLACE,
         seed: int = 1,
         nodes: tuple[NodeSpec, ...] = (NodeSpec(), NodeSpec("las2")),
+        enforced: str = "",
         **options: Any,
     ) -> None:
+        """``enforced``: the pod security standard of the namespace."""
         self.experiment, self.values, self.place = experiment, values, place
         self.simulation = Simulation(seed, nodes, **options)
+        if enforced:
+            PodSecurityAdmission(self.simulation.store)
+            labels = {"pod-security.kubernetes.io/enforce": enforced}
+            self.simulation.store.create(NAMESPACES, {"metadata": {"name": place.namespace, "labels": labels}})
         self.simulation.run(1.0 + seed * 0.37)
         self.simulation.lines.clear()
         self.watched = Watched()

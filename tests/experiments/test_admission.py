@@ -9,11 +9,13 @@ import pytest
 
 from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import Experiment, Parameter, ParameterKind, Place
+from jobs.experiments.labels import templates
 from jobs.experiments.parameters import check, defaults, refusal_field
 from simcluster.clock import ManualClock
 from simcluster.errors import ApiError
+from simcluster.podsecurity import PodSecurityAdmission
 from simcluster.requests import Target
-from simcluster.resources import by_kind
+from simcluster.resources import NAMESPACES, PODS, by_kind
 from simcluster.store import Store
 from simcluster.writes import Writer
 from tests.simcluster.simserver import SimServer
@@ -49,8 +51,14 @@ def pairs(experiment: Experiment) -> Iterator[dict[str, Any]]:
 def whole_product(experiment: Experiment) -> Iterator[dict[str, Any]]:
     """Every combination of limits and choices, of all parameters at once."""
     names = [parameter.name for parameter in experiment.parameters]
-    for values in product(*(bounds(parameter)[1:] or bounds(parameter) for parameter in experiment.parameters)):
+    for values in product(*(_extremes(parameter) for parameter in experiment.parameters)):
         yield dict(zip(names, values, strict=True))
+
+
+def _extremes(parameter: Parameter) -> list[Any]:
+    if parameter.kind is ParameterKind.FLAG:
+        return [False, True]
+    return bounds(parameter)[1:] or bounds(parameter)
 
 
 def admit(experiment: Experiment, *several: dict[str, Any]) -> None:
@@ -74,6 +82,36 @@ def test_every_combination_of_bounds_is_admitted(name: str) -> None:
     combinations_of_bounds = [*pairs(experiment), *whole_product(experiment)]
     assert len(combinations_of_bounds) > 50
     admit(experiment, *combinations_of_bounds)
+
+
+def refusals(experiment: Experiment, *several: dict[str, Any]) -> set[str]:
+    """What is said of the pods of these jobs where the namespace enforces "restricted": dry runs of one pod for each
+    replica type."""
+    store = Store(ManualClock(), random.Random(1))
+    store.serve()
+    PodSecurityAdmission(store)
+    labels = {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")}
+    store.create(NAMESPACES, {"metadata": {"name": PLACE.namespace, "labels": labels}})
+    writer = Writer(store, random.Random(1))
+    found = set()
+    for values in several:
+        for manifest in experiment.objects(values, PLACE):
+            for template in templates(manifest):
+                pod = {"metadata": {"name": "p"}, "spec": template["spec"]}
+                try:
+                    found.update(writer.create(Target(PODS, PLACE.namespace), STRICT_DRY_RUN, pod).warnings)
+                except ApiError as error:
+                    found.add(error.message)
+    return found
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_with_the_option_every_pod_may_be_created_where_restricted_is_enforced(name: str) -> None:
+    experiment = experiments()[name]
+    usual = defaults(experiment)
+    assert all("violates PodSecurity" in text for text in refusals(experiment, usual)) and refusals(experiment, usual)
+    combinations_of_bounds = [*pairs(experiment), *whole_product(experiment)]
+    assert refusals(experiment, *({**values, "restricted": True} for values in combinations_of_bounds)) == set()
 
 
 @pytest.mark.parametrize("name", NAMES)

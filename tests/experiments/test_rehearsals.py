@@ -36,6 +36,15 @@ def test_it_is_the_same_on_the_smallest_cluster(name: str, busy: bool) -> None:
     assert (verdict.differences, verdict.overall) == ((), Overall.AS_EXPECTED)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_it_is_the_same_without_root_where_that_is_enforced(name: str) -> None:
+    """With an operator whose own init container is set up for such namespaces."""
+    experiment = experiments()[name]
+    values = {**defaults(experiment), "restricted": True}
+    verdict = Rehearsal(experiment, values, enforced="restricted", restricted_init=True).run()
+    assert (verdict.differences, verdict.overall) == ((), Overall.AS_EXPECTED)
+
+
 @pytest.mark.parametrize("scheduler", ["", "scheduler-plugins"])
 @pytest.mark.parametrize("name", [name for name in NAMES if name not in ("seed", "gang-does-not-fit")])
 def test_volcano_is_needed_by_those_only_that_say_so(name: str, scheduler: str) -> None:

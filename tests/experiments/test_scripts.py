@@ -4,9 +4,11 @@ import os
 import resource
 import signal
 import subprocess
+import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -15,7 +17,7 @@ import pytest
 
 from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import Experiment, ParameterKind
-from jobs.experiments.manifests import BY_KIND
+from jobs.experiments.manifests import BY_KIND, NOBODY
 from jobs.experiments.parameters import SOMEWHERE, defaults
 from jobs.experiments.scripts import by_pod, deaf, failing, filling_memory, shell, sleeping
 from simcluster.controllers.command import command_run
@@ -76,31 +78,45 @@ def simulated(program: Program) -> Any:
     return run
 
 
+@dataclass(frozen=True)
+class Box:
+    """A folder in which every program is busybox, as in its image, and whom they run as (options of ``Popen``)."""
+
+    folder: Path
+    user: dict[str, Any]
+
+    def start(self, command: tuple[str, ...], pod: str = "run-worker-0", **options: Any) -> "subprocess.Popen[str]":
+        environment = {"PATH": str(self.folder), "POD_NAME": pod}
+        program = str(self.folder / command[0]) if "/" not in command[0] else command[0]
+        return subprocess.Popen(
+            [program, *command[1:]],
+            env=environment,
+            cwd="/",
+            text=True,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            **self.user,
+            **options,
+        )
+
+
+@pytest.fixture(scope="session", params=["as whoever runs the tests", "without root"])
+def box(request: pytest.FixtureRequest, busybox_path: str) -> Iterator[Box]:
+    """Without root: as the option of the launch has it, where the tests are run by root; else nobody is root anyway."""
+    nobody = {"user": NOBODY, "group": NOBODY, "extra_groups": []}
+    with tempfile.TemporaryDirectory() as folder:  # not pytest's own, which only its user may read
+        Path(folder).chmod(0o755)
+        subprocess.run([busybox_path, "--install", "-s", folder], check=True)
+        yield Box(Path(folder), nobody if request.param == "without root" and os.getuid() == 0 else {})
+
+
 @pytest.fixture(scope="session")
-def applets(busybox_path: str, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which every program is busybox, as in its image."""
-    folder = tmp_path_factory.mktemp("bin")
-    subprocess.run([busybox_path, "--install", "-s", str(folder)], check=True)
-    return folder
-
-
-def start(
-    applets: Path, command: tuple[str, ...], pod: str = "run-worker-0", **options: Any
-) -> "subprocess.Popen[str]":
-    environment = {"PATH": str(applets), "POD_NAME": pod}
-    program = str(applets / command[0]) if "/" not in command[0] else command[0]
-    return subprocess.Popen(
-        [program, *command[1:]], env=environment, text=True, stderr=subprocess.PIPE, start_new_session=True, **options
-    )
-
-
-@pytest.fixture(scope="session")
-def ended(applets: Path) -> dict[Program, Ended]:
+def ended(box: Box) -> dict[Program, Ended]:
     """How all programs of the catalogue ended; they ran side by side."""
 
     def run(program: Program) -> Ended:
         begun = time.monotonic()
-        process = start(applets, program.command, program.pod)
+        process = box.start(program.command, program.pod)
         _, told = process.communicate(timeout=AT_MOST)
         assert told == "", told
         return Ended(process.returncode, time.monotonic() - begun)
@@ -145,16 +161,16 @@ def test_the_waves_first_worker_fails_before_the_others(ended: dict[Program, End
     assert first.seconds < min(one.seconds for one in found.values())
 
 
-def test_a_script_is_chosen_by_the_whole_name_of_the_replica(applets: Path) -> None:
+def test_a_script_is_chosen_by_the_whole_name_of_the_replica(box: Box) -> None:
     command = tuple(shell(by_pod({"worker-1": "exit 3", "ps-0": "exit 4"}, "exit 5")))
     pods = {"run-worker-1": 3, "run-ps-0": 4, "run-worker-11": 5, "run-worker-0": 5, "my-worker-1-worker-2": 5}
-    assert {pod: start(applets, command, pod).wait(AT_MOST) for pod in pods} == pods
+    assert {pod: box.start(command, pod).wait(AT_MOST) for pod in pods} == pods
 
 
 @pytest.fixture
-def sleeper(applets: Path, request: pytest.FixtureRequest) -> Iterator["subprocess.Popen[str]"]:
+def sleeper(box: Box, request: pytest.FixtureRequest) -> Iterator["subprocess.Popen[str]"]:
     """A script that has come to its long sleep; whatever is left of it is ended."""
-    process = start(applets, request.param)
+    process = box.start(request.param)
     deadline = time.monotonic() + AT_MOST
     while not psutil.Process(process.pid).children():
         assert time.monotonic() < deadline
@@ -185,23 +201,29 @@ def test_a_deaf_script_has_no_trap() -> None:
     assert deaf(sleeping(LONG)) == ["sh", "-c", "sleep 600 & wait $!"]
 
 
-def test_the_memory_is_really_filled(applets: Path) -> None:
+def test_the_memory_is_really_filled(box: Box) -> None:
     """Here a limit on the address space stands for the container's: it is met soon, and only by allocating."""
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (64 << 20, 64 << 20))
 
-    process = start(applets, tuple(filling_memory(0)), preexec_fn=limited)
+    process = box.start(tuple(filling_memory(0)), preexec_fn=limited)
     _, told = process.communicate(timeout=AT_MOST)
     assert process.returncode != 0
     assert "out of memory" in told
 
 
-def test_a_command_that_does_not_exist_cannot_be_started(applets: Path) -> None:
+def test_the_scripts_run_as_who_they_should(box: Box) -> None:
+    process = box.start(("id", "-u"), stdout=subprocess.PIPE)
+    told, _ = process.communicate(timeout=AT_MOST)
+    assert int(told) == box.user.get("user", os.getuid())
+
+
+def test_a_command_that_does_not_exist_cannot_be_started(box: Box) -> None:
     (program, *_) = (
         container["command"]
         for job in experiments()["start-error"].objects(defaults(experiments()["start-error"]), SOMEWHERE)
         for container in job["spec"]["tfReplicaSpecs"]["Worker"]["template"]["spec"]["containers"]
     )
     with pytest.raises(FileNotFoundError):
-        start(applets, tuple(program))
+        box.start(tuple(program))

@@ -9,13 +9,14 @@ from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
 from jobs.experiments.experiment import Experiment, Parameter, ParameterKind
+from jobs.experiments.fields import PODS as POD_PARAMETERS
 from jobs.experiments.launch import CLUSTER, GENERAL, JOB_NAME, MANIFEST, NAMESPACE, Launch, NotLaunched, Problems
 from jobs.experiments.parameters import Cost, check, cost, defaults
 from jobs.experiments.words import said
 from jobs.web.experiments.places import TIMEOUT, UNKNOWN, Answer, ask, cluster_names, kinds_of
 
 TOKEN, CLEAN_UP, SENT = "token", "clean_up", "sent"
-PODS = ("image", "cpu", "memory", "queue", "scheduler")  # parameters that every experiment has
+PODS = tuple(parameter.name for parameter in POD_PARAMETERS)
 NUMBERS = (ParameterKind.INTEGER, ParameterKind.SECONDS, ParameterKind.EXIT_CODE)
 LONGEST = 600  # characters of a field that are shown again
 
