@@ -103,6 +103,7 @@ USE_I18N = True
 LANGUAGE_CODE = "en"
 LANGUAGES = [("en", "English"), ("zh-hans", "简体中文")]
 LOCALE_PATHS = [BASE_DIR / "locale"]
+FORMAT_MODULE_PATH = ["dashboard.formats"]
 LANGUAGE_COOKIE_AGE = 365 * 86400  # seconds
 LANGUAGE_COOKIE_SAMESITE = "Lax"
 

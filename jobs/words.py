@@ -8,6 +8,7 @@ from django.utils.translation import gettext_noop as N_
 
 from jobs.domain.ending import ENDINGS
 from jobs.domain.said import FINDINGS, Said, Value
+from jobs.numbers import number
 
 Patterns = tuple[tuple[str, re.Pattern[str]], ...]
 
@@ -57,6 +58,8 @@ PIECES = (
     N_("no reason was seen."),
     N_("no phase"),
 )
+COUNTED = ("count", "replicas", "restarts")  # values of a sentence that are counts, not limits, codes or seconds
+LONGEST = 16  # digits of a count: a longer one is a text of the cluster, which Python may refuse to read
 SENTENCES = tuple(
     text for one, many in [*ENDINGS.values(), *(f[1:] for f in FINDINGS.values())] for text in (one, many) if text
 )
@@ -119,16 +122,29 @@ def said_words(said: Said) -> str:
 
 def _param(name: str, value: Value) -> Value:
     if not isinstance(value, str):
-        return value
+        return number(value) if name in COUNTED and isinstance(value, int) else value
     if name == "cause":
         return cause_words(value)
     if name == "causes":
         return "; ".join(map(_first_cause, value.split("; ")))
+    if name == "replicas":
+        return ", ".join(map(_counted_replica, value.split(", ")))
     return piece(value)
+
+
+def _counted_replica(text: str) -> str:
+    """``worker 1: 12``."""
+    replica, colon, count = text.rpartition(": ")
+    return f"{replica}{colon}{_grouped(count)}"
+
+
+def _grouped(count: str) -> str:
+    """Where a text of the domain ends with a count."""
+    return number(int(count)) if count.isascii() and count.isdigit() and len(count) < LONGEST else count
 
 
 def _first_cause(text: str) -> str:
     """``worker 1, exit 137 (retryable) ×2``."""
     replica, comma, rest = text.partition(", ")
     cause, times, count = rest.partition(" ×")
-    return f"{replica}{comma}{cause_words(cause)}{times}{count}"
+    return f"{replica}{comma}{cause_words(cause)}{times}{_grouped(count)}"

@@ -22,8 +22,8 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "main-completed": ("Succeeded: %(replica)s completed.", ""),
     "failed-after-success": ("Failed, although the main replica had succeeded: %(message)s", ""),
     "backoff-limit": (
-        "Failed: backoffLimit %(limit)d was reached by %(count)d restart in place (%(replicas)s).",
-        "Failed: backoffLimit %(limit)d was reached by %(count)d restarts in place (%(replicas)s).",
+        "Failed: backoffLimit %(limit)d was reached by %(count)s restart in place (%(replicas)s).",
+        "Failed: backoffLimit %(limit)d was reached by %(count)s restarts in place (%(replicas)s).",
     ),
     "backoff-zero": ("Failed: with backoffLimit 0 the first failure ends the job (%(replica)s: %(cause)s).", ""),
     "backoff-unseen": ("Failed: backoffLimit %(limit)d was reached; by which failures was not seen.", ""),
@@ -45,8 +45,8 @@ ENDINGS: dict[str, tuple[str, str]] = {
     "not-recreated": ("Failed: %(replica)s failed (%(cause)s), and a %(kind)s does not recreate a failed pod.", ""),
     "replica-failed": ("Failed: %(replica)s failed (%(cause)s).", ""),
     "max-retry": (
-        "Failed: maxRetry %(limit)d was reached by %(count)d restart of the gang.",
-        "Failed: maxRetry %(limit)d was reached by %(count)d restarts of the gang.",
+        "Failed: maxRetry %(limit)d was reached by %(count)s restart of the gang.",
+        "Failed: maxRetry %(limit)d was reached by %(count)s restarts of the gang.",
     ),
     "failed": ("Failed: %(message)s", ""),
     "failed-unknown": ("Failed; no reason was seen.", ""),

@@ -73,21 +73,21 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     # of a job
     "restart-wave": (
         "warning",
-        "Restart wave: %(count)d restart of %(replicas)d replicas within %(time)s; %(replica)s was first: %(cause)s.",
-        "Restart wave: %(count)d restarts of %(replicas)d replicas within %(time)s; %(replica)s was first: %(cause)s.",
+        "Restart wave: %(count)s restart of %(replicas)s replicas within %(time)s; %(replica)s was first: %(cause)s.",
+        "Restart wave: %(count)s restarts of %(replicas)s replicas within %(time)s; %(replica)s was first: %(cause)s.",
     ),
     "restart-wave-node": (
         "warning",
-        "Restart wave: %(count)d restart of %(replicas)d replicas within %(time)s, in which node %(nodes)s was lost; "
+        "Restart wave: %(count)s restart of %(replicas)s replicas within %(time)s, in which node %(nodes)s was lost; "
         "%(replica)s was first: %(cause)s.",
-        "Restart wave: %(count)d restarts of %(replicas)d replicas within %(time)s, in which node %(nodes)s was lost; "
+        "Restart wave: %(count)s restarts of %(replicas)s replicas within %(time)s, in which node %(nodes)s was lost; "
         "%(replica)s was first: %(cause)s.",
     ),
     "first-failure": ("info", "The first failure was %(replica)s: %(cause)s.", ""),
     "gang-restarted": (
         "warning",
         "The whole gang was restarted once; first cause: %(causes)s.",
-        "The whole gang was restarted %(count)d times; first causes: %(causes)s.",
+        "The whole gang was restarted %(count)s times; first causes: %(causes)s.",
     ),
     "ttl-never-fires": (
         "warning",
@@ -96,20 +96,20 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     ),
     "backoff-limit-not-enforced": (
         "warning",
-        "backoffLimit %(limit)d is not enforced under ExitCode: %(count)d restart so far.",
-        "backoffLimit %(limit)d is not enforced under ExitCode: %(count)d restarts so far.",
+        "backoffLimit %(limit)d is not enforced under ExitCode: %(count)s restart so far.",
+        "backoffLimit %(limit)d is not enforced under ExitCode: %(count)s restarts so far.",
     ),
     "podgroup-flaps": (
         "info",
-        "The PodGroup flapped %(count)d time (mostly %(phase)s).",
-        "The PodGroup flapped %(count)d times (mostly %(phase)s).",
+        "The PodGroup flapped %(count)s time (mostly %(phase)s).",
+        "The PodGroup flapped %(count)s times (mostly %(phase)s).",
     ),
     "gang-waits": ("warning", "The gang has waited for room for %(time)s.", ""),
     "admitted-without-pods": ("error", "The gang is admitted, but pods were not created for %(time)s.", ""),
     "pods-left-running": (
         "warning",
-        "The job is %(state)s, but %(count)d pod is still running: %(names)s.",
-        "The job is %(state)s, but %(count)d pods are still running: %(names)s.",
+        "The job is %(state)s, but %(count)s pod is still running: %(names)s.",
+        "The job is %(state)s, but %(count)s pods are still running: %(names)s.",
     ),
     "podgroup-reserves": (
         "warning",
@@ -119,63 +119,63 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     # of replicas: count is their number, the other values are those of the first one
     "crash-loop": (
         "warning",
-        "%(replica)s is crash-looping (restarts: %(restarts)d), held back by the kubelet.",
-        "%(count)d replicas are crash-looping, held back by the kubelet: %(replica)s.",
+        "%(replica)s is crash-looping (restarts: %(restarts)s), held back by the kubelet.",
+        "%(count)s replicas are crash-looping, held back by the kubelet: %(replica)s.",
     ),
     "crash-loop-other": (
         "warning",
-        "Container %(container)s of %(replica)s is crash-looping (restarts: %(restarts)d).",
-        "Container %(container)s is crash-looping in %(count)d replicas: %(replica)s.",
+        "Container %(container)s of %(replica)s is crash-looping (restarts: %(restarts)s).",
+        "Container %(container)s is crash-looping in %(count)s replicas: %(replica)s.",
     ),
     "runaway": (
         "error",
-        "%(replica)s runs away: %(restarts)d restarts within %(time)s, one every %(every)s s.",
-        "%(count)d replicas run away, one with a restart every %(every)s s: %(replica)s.",
+        "%(replica)s runs away: %(restarts)s restarts within %(time)s, one every %(every)s s.",
+        "%(count)s replicas run away, one with a restart every %(every)s s: %(replica)s.",
     ),
     "runaway-over": (
         "warning",
-        "%(replica)s ran away: %(restarts)d restarts within %(time)s, one every %(every)s s.",
-        "%(count)d replicas ran away, one with a restart every %(every)s s: %(replica)s.",
+        "%(replica)s ran away: %(restarts)s restarts within %(time)s, one every %(every)s s.",
+        "%(count)s replicas ran away, one with a restart every %(every)s s: %(replica)s.",
     ),
     "completed-run-again": (
         "warning",
         "%(replica)s had completed and was run again.",
-        "%(count)d replicas had completed and were run again: %(replica)s.",
+        "%(count)s replicas had completed and were run again: %(replica)s.",
     ),
     "unexpected-for-policy-never": (
         "warning",
         "%(replica)s was recreated: unexpected for policy Never.",
-        "%(count)d replicas were recreated: unexpected for policy Never (%(replica)s).",
+        "%(count)s replicas were recreated: unexpected for policy Never (%(replica)s).",
     ),
     "created-after-failed": (
         "warning",
         "%(replica)s was created anew after the job had failed.",
-        "%(count)d replicas were created anew after the job had failed: %(replica)s.",
+        "%(count)s replicas were created anew after the job had failed: %(replica)s.",
     ),
     "terminating": (
         "error",
         "%(replica)s has been terminating for %(time)s (node %(node)s).",
-        "%(count)d replicas have been terminating for up to %(time)s (node %(node)s): %(replica)s.",
+        "%(count)s replicas have been terminating for up to %(time)s (node %(node)s): %(replica)s.",
     ),
     "terminating-finalizer": (
         "error",
         "%(replica)s has been terminating for %(time)s: held by finalizer %(finalizers)s.",
-        "%(count)d replicas have been terminating for up to %(time)s, held by finalizer %(finalizers)s: %(replica)s.",
+        "%(count)s replicas have been terminating for up to %(time)s, held by finalizer %(finalizers)s: %(replica)s.",
     ),
     "image-not-pulled": (
         "error",
         "The image of %(replica)s cannot be pulled (%(reason)s): %(image)s.",
-        "The image of %(count)d replicas (%(replica)s) cannot be pulled (%(reason)s): %(image)s.",
+        "The image of %(count)s replicas (%(replica)s) cannot be pulled (%(reason)s): %(image)s.",
     ),
     "pending-since-restart": (
         "warning",
         "%(replica)s has been pending since its restart, for %(time)s: %(message)s.",
-        "%(count)d replicas (%(replica)s) have been pending since their restarts, for up to %(time)s: %(message)s.",
+        "%(count)s replicas (%(replica)s) have been pending since their restarts, for up to %(time)s: %(message)s.",
     ),
     "pending": (
         "warning",
         "%(replica)s has been pending for %(time)s: %(message)s.",
-        "%(count)d replicas (%(replica)s) have been pending for up to %(time)s: %(message)s.",
+        "%(count)s replicas (%(replica)s) have been pending for up to %(time)s: %(message)s.",
     ),
 }
 NAMED = 3  # replicas named where a finding has many

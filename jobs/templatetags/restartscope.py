@@ -4,10 +4,12 @@ from django import template
 from django.utils.html import format_html, format_html_join
 from django.utils.safestring import SafeString
 
+from jobs.numbers import number
 from jobs.web import formats
 from jobs.web.streamwords import stream_words
 
 register = template.Library()
+register.filter("number", number)
 register.filter("duration", formats.duration)
 register.filter("exit_text", formats.exit_text)
 register.filter("stream_words", stream_words)

@@ -4,6 +4,7 @@ from dataclasses import dataclass, replace
 
 from django.utils.translation import gettext as _
 
+from jobs.numbers import number
 from jobs.store.pages.jobfilter import JobFilter
 from jobs.store.pages.jobs import FacetValue, Order, list_facets
 from jobs.web.filters import address, toggled
@@ -43,9 +44,9 @@ class Facet:
         return len(self.links) > (self.name == "cluster") or any(link.chosen for link in self.links)
 
 
-def count_text(number: int) -> str:
+def count_text(jobs: int) -> str:
     """``312``, ``9,999``, ``10k+``."""
-    return "10k+" if number > EXACT else f"{number:,}"
+    return "10k+" if jobs > EXACT else number(jobs)
 
 
 def titles() -> dict[str, str]:

@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 
 from jobs.domain.codes import CLASSES
 from jobs.domain.kinds import KINDS
+from jobs.numbers import number
 from jobs.store.pages.jobfilter import FIELDS, NUMBERS, OPERATORS, Comparison, JobFilter, moment
 
 MAX_TEXT = 2000  # of the whole query
@@ -113,12 +114,12 @@ def parse(text: str) -> Parsed:
     found = _Collected()
     problems = []
     if len(text) > MAX_TEXT:
-        hint = _("A search has at most %(n)d characters; this is its beginning.") % {"n": MAX_TEXT}
+        hint = _("A search has at most %(n)s characters; this is its beginning.") % {"n": number(MAX_TEXT)}
         problems.append(Problem(text[MAX_TEXT:][:20] + "…", MAX_TEXT, len(text), hint))
         text = text[:MAX_TEXT]
-    for number, token in enumerate(tokens(text)):
+    for position, token in enumerate(tokens(text)):
         try:
-            if number >= MAX_WORDS:
+            if position >= MAX_WORDS:
                 raise WrongValueError(_("A search has at most %(n)d words.") % {"n": MAX_WORDS})
             found.take(token)
         except WrongValueError as error:

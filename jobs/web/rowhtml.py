@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from django.utils.html import escape
 from django.utils.safestring import SafeString, mark_safe
 
+from jobs.numbers import number
 from jobs.templatetags.restartscope import when
 from jobs.web.rows import Chip, Row, Strip
 
@@ -30,8 +31,8 @@ def _row(row: Row, several_clusters: bool) -> str:
         f'<th scope="row"><a href="{escape(row.url)}" title="{name}"><bdi>{name}</bdi></a>'
         f'<span class="where" title="{namespace}">{escape(job.kind)} · <bdi>{namespace}</bdi>{cluster}</span></th>'
         f'<td class="number true{hides}"><span data-value="true">{row.true_text}</span></td>'
-        f'<td class="number" data-value="kubectl">{job.kubectl_restarts}</td>'
-        f'<td class="number{hides}" data-value="hidden">{job.hidden_restarts}</td>'
+        f'<td class="number" data-value="kubectl">{number(job.kubectl_restarts)}</td>'
+        f'<td class="number{hides}" data-value="hidden">{number(job.hidden_restarts)}</td>'
         f'<td class="chips">{"".join([_chip(chip) for chip in row.chips])}{_more(row)}</td>'
         f'<td class="life">{_strip(row.strip)}</td>'
         f'<td data-value="podgroup">{escape(job.podgroup_phase or "–")}</td>'
@@ -41,14 +42,14 @@ def _row(row: Row, several_clusters: bool) -> str:
 
 
 def _chip(chip: Chip) -> str:
-    times = f" <small>×{chip.times}</small>" if chip.times > 1 else ""
+    times = f" <small>×{number(chip.times)}</small>" if chip.times > 1 else ""
     return f'<span class="chip{" ok" if chip.code == 0 else ""}">{escape(chip.text)}{times}</span>'
 
 
 def _more(row: Row) -> str:
     if not row.more_chips:
         return ""
-    return f'<span class="chip more" title="{escape(row.more_title)}">+{row.more_chips}</span>'
+    return f'<span class="chip more" title="{escape(row.more_title)}">+{number(row.more_chips)}</span>'
 
 
 def _strip(strip: Strip) -> str:

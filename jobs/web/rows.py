@@ -11,6 +11,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from jobs.models import Job
+from jobs.numbers import number
 from jobs.store.pages.jobs import CodeCount, list_codes, list_restart_times, shown_state
 from jobs.web.formats import chip_text, duration
 from jobs.web.timeline import cluster_is_live
@@ -42,9 +43,8 @@ class Strip:
 
     @property
     def label(self) -> str:
-        return ngettext("%(n)d restart over its life", "%(n)d restarts over its life", self.restarts) % {
-            "n": self.restarts
-        }
+        text = ngettext("%(n)s restart over its life", "%(n)s restarts over its life", self.restarts)
+        return text % {"n": number(self.restarts)}
 
 
 @dataclass
@@ -81,7 +81,7 @@ class Row:
 
     @property
     def true_text(self) -> str:
-        return f"≥ {self.job.true_restarts}" if self.job.at_least else str(self.job.true_restarts)
+        return f"{'≥ ' if self.job.at_least else ''}{number(self.job.true_restarts)}"
 
     @property
     def lasted(self) -> str:

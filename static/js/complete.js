@@ -1,6 +1,8 @@
 // Completion in the search box: a list below it of what the word at the cursor may become. Arrows choose, Enter or Tab
 // take, Escape closes. Without it the box is a plain text field.
 
+import { number } from "./format.js";
+
 const WAIT = 120; // milliseconds after the last key before asking
 const LIST = "q-suggestions";
 
@@ -72,7 +74,7 @@ class Completion {
     if (jobs !== null) {
       const count = document.createElement("span");
       count.className = "count";
-      count.textContent = String(jobs);
+      count.textContent = number(jobs);
       item.append(count);
     }
     return item;

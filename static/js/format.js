@@ -1,9 +1,17 @@
-// How durations and times are written. The server writes them the same way (jobs/web/formats.py); both are held to
-// tests/js/durations.json.
+// How counts, durations and times are written. The server writes them the same way (jobs/numbers.py, jobs/web/formats.py);
+// both are held to tests/js/numbers.json and tests/js/durations.json.
 
 const MINUTE = 60;
 const HOUR = 3600;
 const DAY = 86400;
+
+const counts = new Map(); // language -> its format
+
+// A count as the page's language writes it: `999`, `1,000`. Codes, versions and indexes are names, and stay as they are.
+export function number(count, language = globalThis.document?.documentElement.lang || "en") {
+  if (!counts.has(language)) counts.set(language, new Intl.NumberFormat(language));
+  return counts.get(language).format(count);
+}
 
 const pad = (n) => String(n).padStart(2, "0");
 

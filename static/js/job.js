@@ -1,5 +1,6 @@
 // The job page, live: one stream feeds the header's numbers, the timeline and, at leisure, the tables below.
 
+import { number } from "./format.js";
 import { Live } from "./live.js";
 import { t } from "./messages.js";
 import { now, setNow } from "./times.js";
@@ -34,13 +35,13 @@ function rowHover(event) {
 
 // The numbers and the sentence that explains them change together.
 function numbers(job, words) {
-  const text = { true: `${job.at_least ? "≥ " : ""}${job.true}`, kubectl: job.kubectl, hidden: job.hidden };
+  const text = { true: `${job.at_least ? "≥ " : ""}${number(job.true)}`, kubectl: number(job.kubectl), hidden: number(job.hidden) };
   for (const [name, value] of Object.entries(text)) {
     const element = page.querySelector(`[data-number=${name}]`);
-    if (element && value !== undefined && element.textContent !== String(value)) element.textContent = value;
+    if (element && element.textContent !== value) element.textContent = value;
   }
   if (words) page.querySelector("[data-story]").textContent = words;
-  document.title = document.title.replace(/^(≥ )?\d+/, text.true);
+  document.title = document.title.replace(/^.*?(?= · )/, text.true);
 }
 
 // What somebody is reading with the keyboard, or has scrolled aside, is left as it is until the next change.

@@ -1,6 +1,7 @@
 // The job list, live: values change where they stand; what would move rows is announced, not done.
 
 import { completed } from "./complete.js";
+import { number } from "./format.js";
 import { Live } from "./live.js";
 import { t } from "./messages.js";
 
@@ -29,9 +30,9 @@ function change(job) {
   row.dataset.seq = String(job.seq);
   const moved = (job.last_restart ?? 0) > Number(row.dataset.last) + 1e-5;
   if (moved && row.previousElementSibling && list.dataset.sort === "recent") announce(job);
-  put(row, "true", `${job.at_least ? "≥ " : ""}${job.true}`);
-  put(row, "kubectl", job.kubectl);
-  put(row, "hidden", job.hidden);
+  put(row, "true", `${job.at_least ? "≥ " : ""}${number(job.true)}`);
+  put(row, "kubectl", number(job.kubectl));
+  put(row, "hidden", number(job.hidden));
   put(row, "podgroup", job.podgroup);
   changed.add(job.id);
   timer ??= setTimeout(refresh, REFRESH);
@@ -48,7 +49,7 @@ function put(row, name, value) {
 
 function announce(job) {
   news.add(job.uid);
-  const text = news.size === 1 ? t("1 job changed, show") : t("{n} jobs changed, show", { n: news.size });
+  const text = news.size === 1 ? t("1 job changed, show") : t("{n} jobs changed, show", { n: number(news.size) });
   notice.textContent = text;
   notice.hidden = false;
 }

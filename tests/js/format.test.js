@@ -2,9 +2,14 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import test from "node:test";
 
-import { duration, exitText } from "../../static/js/format.js";
+import { duration, exitText, number } from "../../static/js/format.js";
 
-const table = JSON.parse(readFileSync(new URL("durations.json", import.meta.url)));
+const read = (name) => JSON.parse(readFileSync(new URL(name, import.meta.url)));
+const table = read("durations.json");
+
+for (const [language, count, text] of read("numbers.json")) {
+  test(`${count} is written ${text} in ${language}`, () => assert.equal(number(count, language), text));
+}
 
 for (const [seconds, text] of table) {
   test(`${seconds} s is written ${text}`, () => assert.equal(duration(seconds), text));

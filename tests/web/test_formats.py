@@ -1,14 +1,29 @@
-"""Durations and times: written the same way by the server and by the browser."""
+"""Counts, durations and times: written the same way by the server and by the browser."""
 
 import json
 from pathlib import Path
 
 import pytest
+from django.conf import settings
+from django.utils import translation
 
+from jobs.numbers import number
 from jobs.templatetags.restartscope import when
 from jobs.web.formats import chip_text, duration, exit_text
 
-TABLE = json.loads((Path(__file__).parent.parent / "js" / "durations.json").read_text(encoding="utf-8"))
+TABLES = Path(__file__).parent.parent / "js"
+TABLE = json.loads((TABLES / "durations.json").read_text(encoding="utf-8"))
+NUMBERS = json.loads((TABLES / "numbers.json").read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(("language", "count", "text"), NUMBERS)
+def test_counts(language: str, count: int, text: str) -> None:
+    with translation.override(language):
+        assert number(count) == text
+
+
+def test_every_language_of_the_pages_is_in_the_table_of_counts() -> None:
+    assert {language for language, *_ in NUMBERS} == {language for language, _name in settings.LANGUAGES}
 
 
 @pytest.mark.parametrize(("seconds", "text"), TABLE)

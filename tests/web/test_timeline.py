@@ -81,7 +81,7 @@ def test_the_page_of_a_large_job_comes_before_its_parts(
     assert 'data-tab="restarts"' in client.get(f"/jobs/{large.uid}/").content.decode(), "not large yet"
     monkeypatch.setattr(job_views, "LARGE", 1000)
     page = client.get(f"/jobs/{large.uid}/").content.decode()
-    assert f'data-number="true">{REPLICAS * RESTARTS}<' in page
+    assert f'data-number="true">{REPLICAS * RESTARTS:,}<' in page
     assert page.count("data-later") == 2
     assert "kubectl shows none of it." in page
     assert f"{REPLICAS} replicas restarted" in get(client, large)["story"]["en"], "the sentence comes with the timeline"

@@ -16,6 +16,7 @@ from jobs.domain.said import Evidence, Finding, Said, replica_words
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
 from jobs.domain.totals import incomplete, proven_creations
 from jobs.models import Job, Restart
+from jobs.numbers import number
 from jobs.store.pages.changes import RestartSum
 from jobs.store.pages.jobs import shown_state
 from jobs.web.formats import duration
@@ -212,8 +213,8 @@ def _shown(job: JobState, end: float) -> Fact | None:
     if not spans:
         return Fact(_("Condition Restarting"), _("never shown"), note=_("seen from the pods")) if highlights else None
     short = sum((span.end if span.end is not None else end) - (span.start or 0.0) < SHORT for span in spans)
-    text = ngettext("shown %d time", "shown %d times", len(spans)) % len(spans)
-    note = ngettext("%d for less than 0.1 s", "%d for less than 0.1 s", short) % short if short else ""
+    text = ngettext("shown %s time", "shown %s times", len(spans)) % number(len(spans))
+    note = ngettext("%s for less than 0.1 s", "%s for less than 0.1 s", short) % number(short) if short else ""
     return Fact(_("Condition Restarting"), text, note=note)
 
 
@@ -223,5 +224,5 @@ def _queue(job: JobState) -> Fact | None:
     queue = (group.queue if group else None) or (job.facts.queue if job.facts else None)
     if not members and not queue:
         return None
-    gang = _("gang of %d") % members if members else ""
+    gang = _("gang of %s") % number(members) if members else ""
     return Fact(_("Queue"), ", ".join(part for part in (queue, gang) if part))

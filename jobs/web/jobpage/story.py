@@ -14,6 +14,7 @@ from django.utils.translation import ngettext
 from jobs.domain.said import replica_words
 from jobs.domain.state import ReplicaKey
 from jobs.models import Job
+from jobs.numbers import number
 from jobs.store.pages.changes import RestartSum
 from jobs.web.formats import chip_text
 from jobs.words import cause_words
@@ -46,10 +47,10 @@ def story(row: Job, sums: Iterable[RestartSum], proven: Mapping[ReplicaKey, int]
         text = _worst_first(worst, [one for one in busy if one is not worst], sums)
     else:
         text = ngettext(
-            "%(replicas)d replicas restarted %(count)d time in all%(codes)s.",
-            "%(replicas)d replicas restarted %(count)d times in all%(codes)s.",
+            "%(replicas)s replicas restarted %(count)s time in all%(codes)s.",
+            "%(replicas)s replicas restarted %(count)s times in all%(codes)s.",
             total,
-        ) % {"replicas": len(busy), "count": total, "codes": _codes(sums)}
+        ) % {"replicas": number(len(busy)), "count": number(total), "codes": _codes(sums)}
     return text[:1].upper() + text[1:]
 
 
@@ -73,30 +74,30 @@ def _worst_first(worst: Busy, others: list[Busy], sums: list[RestartSum]) -> str
     if not others:
         return text
     rest = sum(one.true for one in others)
-    more = ngettext("%(others)d other replica restarted", "%(others)d other replicas restarted", len(others))
-    times = ngettext("%(rest)d time", "%(rest)d times", rest)
+    more = ngettext("%(others)s other replica restarted", "%(others)s other replicas restarted", len(others))
+    times = ngettext("%(rest)s time", "%(rest)s times", rest)
     return _("%(story)s %(others)s %(times)s.") % {
         "story": text,
-        "others": more % {"others": len(others)},
-        "times": times % {"rest": rest},
+        "others": more % {"others": number(len(others))},
+        "times": times % {"rest": number(rest)},
     }
 
 
 def _one_replica(busy: Busy, sums: list[RestartSum]) -> str:
-    words = {"replica": replica_words(busy.key), "count": busy.true, "codes": _codes(sums)}
+    words = {"replica": replica_words(busy.key), "count": number(busy.true), "codes": _codes(sums)}
     if busy.in_place and busy.recreations:
-        text = _("%(replica)s was recreated %(recreations)d and restarted in place %(in_place)d times%(codes)s.")
-        return text % {**words, "recreations": busy.recreations, "in_place": busy.in_place}
+        text = _("%(replica)s was recreated %(recreations)s and restarted in place %(in_place)s times%(codes)s.")
+        return text % {**words, "recreations": number(busy.recreations), "in_place": number(busy.in_place)}
     if busy.in_place:
         text = ngettext(
-            "%(replica)s was restarted in place %(count)d time%(codes)s.",
-            "%(replica)s was restarted in place %(count)d times%(codes)s.",
+            "%(replica)s was restarted in place %(count)s time%(codes)s.",
+            "%(replica)s was restarted in place %(count)s times%(codes)s.",
             busy.true,
         )
     else:
         text = ngettext(
-            "%(replica)s has been recreated %(count)d time%(codes)s.",
-            "%(replica)s has been recreated %(count)d times%(codes)s.",
+            "%(replica)s has been recreated %(count)s time%(codes)s.",
+            "%(replica)s has been recreated %(count)s times%(codes)s.",
             busy.true,
         )
     return text % words
@@ -115,10 +116,10 @@ def _codes(sums: list[RestartSum]) -> str:
     if len(counted) == 1:
         name, times = next(iter(counted.items()))
         return (_(", each time after %s") if times > 1 else _(", after %s")) % name
-    named = [f"{name} ×{count}" if count > 1 else name for name, count in counted.most_common(CODES_NAMED)]
+    named = [f"{name} ×{number(count)}" if count > 1 else name for name, count in counted.most_common(CODES_NAMED)]
     more = len(counted) - len(named)
     if more:
-        named.append(ngettext("%d other", "%d others", more) % more)
+        named.append(ngettext("%s other", "%s others", more) % number(more))
     return _(" (%s)") % _(", ").join(named)
 
 
@@ -139,7 +140,6 @@ def kubectl_story(row: Job) -> str:
         return _("kubectl shows all of it.")
     if row.hidden_restarts == row.true_restarts:
         return _("kubectl shows none of it.")
-    return (
-        ngettext("kubectl does not show %d of them.", "kubectl does not show %d of them.", row.hidden_restarts)
-        % row.hidden_restarts
-    )
+    return ngettext(
+        "kubectl does not show %s of them.", "kubectl does not show %s of them.", row.hidden_restarts
+    ) % number(row.hidden_restarts)

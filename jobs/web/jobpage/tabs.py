@@ -16,6 +16,7 @@ from jobs.domain.said import replica_words
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
 from jobs.domain.totals import Numbers, proven_creations, replica_numbers
 from jobs.models import LogTail, Observation, Restart
+from jobs.numbers import number
 from jobs.store.pages.job import EventRow
 from jobs.web.formats import chip_text
 from jobs.words import cause_words, excluded_words, piece
@@ -210,7 +211,8 @@ def podgroup_rows(job: JobState, end: float) -> list[PodGroupRow]:
     rows = []
     for span in job.spans.get(PODGROUP_LANE, ()):
         least = span.detail.get("min_member")
-        members = f"{span.detail.get('running') or 0}/{least}" if least else str(span.detail.get("running") or 0)
+        running = number(int(span.detail.get("running") or 0))
+        members = f"{running}/{number(int(least))}" if least else running
         seconds = (span.end if span.end is not None else end) - span.start if span.start is not None else None
         rows.append(PodGroupRow(span, members, seconds))
     return rows

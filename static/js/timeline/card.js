@@ -1,6 +1,6 @@
 // The hover card: what is under the pointer, in words. Built of text nodes only; nothing of the cluster becomes markup.
 
-import { clock, duration, exitText, utc } from "../format.js";
+import { clock, duration, exitText, number, utc } from "../format.js";
 import { t } from "../messages.js";
 
 const EDGE = 8;
@@ -49,15 +49,15 @@ function content({ pod, heap, span, cell, row }, horizon) {
 }
 
 export function heapCard(heap) {
-  const codes = Object.entries(heap.codes).map(([code, times]) => `${code} ×${times}`);
+  const codes = Object.entries(heap.codes).map(([code, times]) => `${code} ×${number(times)}`);
   const rows = [
     [t("from"), when(heap.start)],
     [t("to"), when(heap.end)],
-    [t("pods"), heap.pods ? String(heap.pods) : ""],
+    [t("pods"), heap.pods ? number(heap.pods) : ""],
     [t("exit codes"), codes.join(", ")],
     ["", t("a press zooms in")],
   ];
-  return [title(t("{n} restarts", { n: heap.restarts })), list(rows)];
+  return [title(t("{n} restarts", { n: number(heap.restarts) })), list(rows)];
 }
 
 export function cellCard(cell, row) {
@@ -66,7 +66,7 @@ export function cellCard(cell, row) {
     [t("to"), when(cell.end)],
     [t("replicas"), cell.last > cell.first ? `${row.type} ${cell.first} – ${cell.last}` : `${row.type} ${cell.first}`],
   ];
-  return [title(t("{n} restarts", { n: cell.count })), list(rows)];
+  return [title(t("{n} restarts", { n: number(cell.count) })), list(rows)];
 }
 
 export function podCard(pod, horizon) {
@@ -79,7 +79,7 @@ export function podCard(pod, horizon) {
     [t("exit code"), pod.ended && pod.code !== null && pod.code !== undefined ? exitText(pod.code, pod.reason) : ""],
     [t("cause"), pod.cause],
     [t("not counted"), pod.excluded ? t(EXCLUDED[pod.excluded] ?? pod.excluded) : ""],
-    [t("restarts in place"), pod.restarts ? String(pod.restarts) : ""],
+    [t("restarts in place"), pod.restarts ? number(pod.restarts) : ""],
     [t("deleted"), when(pod.deleted)],
     [t("node"), pod.node],
     [t("pod UID"), pod.uid],
@@ -90,11 +90,11 @@ export function podCard(pod, horizon) {
 export function spanCard(span, horizon) {
   const rows = [
     [t("from"), when(span.start)],
-    [t("times"), span.times ? String(span.times) : ""],
+    [t("times"), span.times ? number(span.times) : ""],
     [t("to"), span.end === null ? t("still open") : when(span.end)],
     [t("lasted"), duration((span.end ?? horizon) - span.start)],
     [t("reason"), span.reason],
-    [t("running"), span.min_member ? t("{n} of {m}", { n: span.running ?? 0, m: span.min_member }) : ""],
+    [t("running"), span.min_member ? t("{n} of {m}", { n: number(span.running ?? 0), m: number(span.min_member) }) : ""],
   ];
   return [title(span.value || t("no phase yet")), list(rows)];
 }

@@ -1,14 +1,15 @@
 // The one drawer: puts a view on a canvas and knows nothing of where it comes from. Everything is drawn in CSS pixels.
 
-import { duration, isolate } from "../format.js";
+import { duration, isolate, number } from "../format.js";
 import { hottest, strength } from "./heat.js";
-import { AXIS, MIN_RESTARTING, between, box, caps, replicaName, spread, visible } from "./layout.js";
+import { AXIS, MIN_RESTARTING, between, box, caps, countText, replicaName, spread, visible } from "./layout.js";
 import { ends, segments } from "./segments.js";
 import { secondsPerPixel, toX } from "./scale.js";
 import { ticks } from "./ticks.js";
 
 const RADIUS = 3;
 const SMALL = 11;
+const LEAST_COUNT = 26; // pixels kept for the count of a replica, so that names are cut alike
 
 // view: {scale, origin, horizon, now, live, rows, replicas, pods, heaps, heat, restarts, lanes, bands, unobserved, marks, scroll,
 //        width, height, gutter, atLeast, selected, hovered, palette, hatch, words}
@@ -78,28 +79,33 @@ function drawLabel(pen, view, row) {
   const middle = yOf(view, row) + row.height / 2;
   const { palette } = view;
   const minor = row.kind === "group" || row.kind === "heat";
-  font(pen, view, minor ? 12 : 13, row.kind === "group" ? 600 : 400);
-  pen.fillStyle = minor ? palette.muted : palette.ink;
   const chosen = row.kind === "replica" && view.selected?.replica === row.key;
   if (chosen) {
     pen.fillStyle = palette.accent;
     pen.fillRect(0, yOf(view, row), 3, row.height);
   }
-  const room = view.gutter - (row.kind === "replica" ? 42 : 16);
-  pen.fillText(shorten(pen, labelOf(view, row), room), chosen ? 8 : 2, middle);
-  if (row.kind !== "replica") return;
-  const replica = view.replicas.get(row.key);
+  const right = view.gutter - 16;
+  const counted = row.kind === "replica" ? drawCount(pen, view, view.replicas.get(row.key), right, middle) : 0;
+  font(pen, view, minor ? 12 : 13, row.kind === "group" ? 600 : 400);
+  pen.fillStyle = minor ? palette.muted : palette.ink;
+  pen.fillText(shorten(pen, labelOf(view, row), right - counted), chosen ? 8 : 2, middle);
+}
+
+// A replica's true restarts, up to `right`; answers how much room they and a space before them take.
+function drawCount(pen, view, replica, right, middle) {
+  const text = countText(replica.true, view.atLeast);
   font(pen, view, 14, 700);
-  pen.fillStyle = replica.true ? palette["restarting-text"] : palette.muted;
+  pen.fillStyle = replica.true ? view.palette["restarting-text"] : view.palette.muted;
   pen.textAlign = "right";
-  pen.fillText(`${view.atLeast ? "≥ " : ""}${replica.true}`, view.gutter - 16, middle);
+  pen.fillText(text, right, middle);
   pen.textAlign = "left";
+  return Math.max(LEAST_COUNT, pen.measureText(text).width + 8);
 }
 
 function labelOf(view, row) {
   if (row.kind === "state") return isolate(view.kind);
   if (row.kind === "podgroup") return "PodGroup";
-  if (row.kind === "group") return `${isolate(row.type)} · ${row.count}`;
+  if (row.kind === "group") return `${isolate(row.type)} · ${number(row.count)}`;
   if (row.kind === "heat") return view.words.heat;
   const replica = view.replicas.get(row.key);
   return replicaName({ ...replica, type: isolate(replica.type) });
@@ -189,7 +195,7 @@ function drawRestarting(pen, view, row, top) {
 }
 
 const spanText = (span, end) =>
-  span.times ? `${span.times} ×` : `${duration(end - span.start)}${span.end === null ? "…" : ""}`;
+  span.times ? `${number(span.times)} ×` : `${duration(end - span.start)}${span.end === null ? "…" : ""}`;
 
 function marker(pen, view, x, y) {
   pen.beginPath();
@@ -214,7 +220,7 @@ function drawPodGroup(pen, view, row) {
     const pending = span.value === "" || span.value === "Pending";
     if (pending) strokeWith(pen, view.palette.pending);
     else fillWith(pen, view.palette.group);
-    const count = span.min_member ? `${span.running ?? 0}/${span.min_member}` : "";
+    const count = span.min_member ? `${number(span.running ?? 0)}/${number(span.min_member)}` : "";
     const phase = span.value || view.words.noPhase;
     const ink = view.palette.ink;
     const both = count ? `${phase} ${count}` : phase;
@@ -246,7 +252,7 @@ function drawHeap(pen, view, row, heap) {
   pen.fillStyle = view.palette.failed;
   for (let x = area.left + 2; x < area.right - 1; x += 4) pen.fillRect(x, top + row.height - 4, 1.5, 3);
   font(pen, view, 12, 700);
-  const text = `×${heap.restarts}`;
+  const text = `×${number(heap.restarts)}`;
   if (pen.measureText(text).width + 8 > area.width) return;
   pen.fillStyle = view.palette["failed-text"];
   pen.textAlign = "center";

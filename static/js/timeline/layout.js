@@ -1,5 +1,6 @@
 // Where rows, bars and end caps lie. Pure: pixels and times in, boxes out.
 
+import { number } from "../format.js";
 import { toX } from "./scale.js";
 
 export const AXIS = 26;
@@ -8,6 +9,8 @@ const HEIGHTS = { state: 22, podgroup: 20, group: 22, heat: 34, replica: 26 };
 const GAP = 9;
 export const MIN_RESTARTING = 3; // pixels, however short
 const GROUP_FROM = 13; // replicas from which types get a heading
+const NARROW = 560; // pixels of a timeline below which names get less room
+const DIGIT = 8; // pixels of one in a count
 const HEAT_FROM = 40; // replicas from which a type gets its strip of restarts
 
 // Rows from the top: the two job lanes, then the replicas by type. `top` is the row's own upper edge. `ranks`: replica
@@ -30,6 +33,21 @@ export function rows(model, { ranks = null, query = "" } = {}) {
     for (const replica of found) add({ kind: "replica", key: replica.key });
   }
   return { rows: result, height: top + 4 };
+}
+
+// Pixels left of the plot, for names and counts: more where counts are long. `width`: of the timeline.
+export function gutterFor(width, longest) {
+  const [least, characters] = width < NARROW ? [108, 3] : [150, 6];
+  return least + Math.max(0, longest - characters) * DIGIT;
+}
+
+export const countText = (count, atLeast) => `${atLeast ? "≥ " : ""}${number(count)}`;
+
+// Characters of the longest count that stands beside a replica.
+export function longestCount(model) {
+  let most = 0;
+  for (const replica of model.replicas.values()) most = Math.max(most, replica.true);
+  return countText(most, model.job.at_least).length;
 }
 
 export const replicaName = ({ type, index, job_index: part }) => `${type} ${part ? `${part}/` : ""}${index}`;

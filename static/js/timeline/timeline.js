@@ -7,7 +7,7 @@ import { draw } from "./draw.js";
 import { hit, neighbour } from "./hit.js";
 import { listen } from "./input.js";
 import { cellAt } from "./heat.js";
-import { AXIS, closedAt, rows, united, visible } from "./layout.js";
+import { AXIS, closedAt, gutterFor, longestCount, rows, united, visible } from "./layout.js";
 import { MINIMAP, drawMinimap, listenMinimap } from "./minimap.js";
 import { emptyModel, evict, horizon, lane, marks, merge, podsByReplica, restartsByPod } from "./model.js";
 import { hatch, readPalette } from "./palette.js";
@@ -56,7 +56,7 @@ export class Timeline {
   update(payload) {
     const added = merge(this.model, payload);
     if (payload.whole !== undefined) this.ranks = null;
-    if (added || !this.layout) this.#relayout();
+    if (added || !this.layout || longestCount(this.model) !== this.longest) this.#relayout();
     if (this.selected) this.selected = this.model.pods.get(this.selected.uid) ?? this.selected;
     this.derived = null;
     this.#findPick();
@@ -158,7 +158,8 @@ export class Timeline {
   #relayout() {
     if (this.order === "worst") this.ranks ??= new Map([...this.model.replicas.values()].map((one) => [one.key, one.true]));
     this.layout = rows(this.model, { ranks: this.order === "worst" ? this.ranks : null, query: this.query });
-    this.gutter = this.root.clientWidth < 560 ? 108 : 150;
+    this.longest = longestCount(this.model);
+    this.gutter = gutterFor(this.root.clientWidth, this.longest);
     this.width = this.scroller.clientWidth;
     const wanted = AXIS + this.layout.height;
     this.height = Math.min(wanted, Math.max(240, Math.round(innerHeight * MAX_HEIGHT)));
