@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-CSS = (Path(__file__).resolve().parents[2] / "static" / "css" / "base.css").read_text(encoding="utf-8")
+CSS = (Path(__file__).resolve().parents[2] / "static" / "css" / "colours.css").read_text(encoding="utf-8")
 TEXT, LARGE = 4.5, 3.0  # least contrast of text, and of large text and shapes
 PAIRS = [
     ("ink", "page", TEXT),
