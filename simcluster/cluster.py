@@ -59,77 +59,79 @@ class Cluster:
         none. `busy`: the operator has many other jobs to look after. `restricted_init`: it is set up for namespaces
         that enforce "restricted". `rules`: what containers do. `store`: one that is there already, else a new one."""
         self.clock = clock
-        self.store = store or Store(clock, _rng(seed, "store"))
+        self._seed = seed
+        self.store = store or Store(clock, self._chance("store"))
         for namespace in namespaces:
             self.store.ensure_namespace(namespace)
         self.gang_scheduler = gang_scheduler
-        self._seed = seed
         self._person = self.store.acting_as(actors.PERSON)
         self.programs = Programs(rules)
         self.logs = Logs(clock)
-        self._gc = GarbageCollector(self.store, clock, _rng(seed, "gc"))
+        self._gc = GarbageCollector(self.store, clock, self._chance("gc"))
         self.kubelets: dict[str, Kubelet] = {}
         for node in nodes:
             self._new_kubelet(node)
-        schedulers = (
-            VolcanoScheduler(self.store.acting_as(actors.controller("vc-scheduler")), clock, _rng(seed, "volcano")),
-            DefaultScheduler(
-                self.store.acting_as(actors.controller("system:kube-scheduler", "kube-scheduler")),
-                clock,
-                _rng(seed, "default-scheduler"),
-            ),
-            PodGroupController(
-                self.store.acting_as(actors.controller("scheduler-plugins-controller")),
-                clock,
-                _rng(seed, "scheduler-plugins"),
-            ),
-        )
-        operator = TrainingOperator(
-            self.store.acting_as(actors.controller("training-operator")),
-            clock,
-            _rng(seed, "operator"),
-            gang_scheduler=gang_scheduler,
-            busy=busy,
-            restricted_init=restricted_init,
-        )
-        volcano_jobs = VolcanoJobController(
-            self.store.acting_as(actors.controller("vc-controller-manager")), clock, _rng(seed, "volcano jobs")
-        )
-        self.nodes = NodeController(
-            self.store.acting_as(actors.of_controller_manager("node-controller")),
-            clock,
-            _rng(seed, "nodes"),
-            self.kubelets,
-        )
-        mishaps = (
-            self.nodes,
-            TaintEviction(
-                self.store.acting_as(actors.of_controller_manager("taint-eviction-controller")),
-                clock,
-                _rng(seed, "taint eviction"),
-            ),
-            PodCollector(
-                self.store.acting_as(actors.of_controller_manager("pod-garbage-collector")), clock, _rng(seed, "pod gc")
-            ),
-        )
+        self.nodes = self._new_node_controller()
         self._parts: tuple[Part, ...] = (
-            *schedulers,
+            *self._new_schedulers(),
             PodRouter(self.store, self.kubelets),
             *self.kubelets.values(),
-            operator,
-            volcano_jobs,
-            *mishaps,
+            self._new_operator(busy=busy, restricted_init=restricted_init),
+            self._new_volcano_jobs(),
+            self.nodes,
+            *self._new_pod_removers(),
         )
         self._plays: list[Play] = []
         self._acts = Acts(self, self._person)
         for part in self._parts:
             part.start()
 
+    def _chance(self, part: str) -> random.Random:
+        """A stream of its own per part, so that a change in one does not shift the others."""
+        return random.Random(f"{self._seed} {part}")  # noqa: S311
+
+    def _new_schedulers(self) -> tuple[Part, ...]:
+        volcano = actors.controller("vc-scheduler")
+        default = actors.controller("system:kube-scheduler", "kube-scheduler")
+        plugins = actors.controller("scheduler-plugins-controller")
+        return (
+            VolcanoScheduler(self.store.acting_as(volcano), self.clock, self._chance("volcano")),
+            DefaultScheduler(self.store.acting_as(default), self.clock, self._chance("default-scheduler")),
+            PodGroupController(self.store.acting_as(plugins), self.clock, self._chance("scheduler-plugins")),
+        )
+
+    def _new_operator(self, *, busy: bool, restricted_init: bool) -> TrainingOperator:
+        return TrainingOperator(
+            self.store.acting_as(actors.controller("training-operator")),
+            self.clock,
+            self._chance("operator"),
+            gang_scheduler=self.gang_scheduler,
+            busy=busy,
+            restricted_init=restricted_init,
+        )
+
+    def _new_volcano_jobs(self) -> VolcanoJobController:
+        store = self.store.acting_as(actors.controller("vc-controller-manager"))
+        return VolcanoJobController(store, self.clock, self._chance("volcano jobs"))
+
+    def _new_node_controller(self) -> NodeController:
+        store = self.store.acting_as(actors.of_controller_manager("node-controller"))
+        return NodeController(store, self.clock, self._chance("nodes"), self.kubelets)
+
+    def _new_pod_removers(self) -> tuple[Part, ...]:
+        """Whoever deletes pods of nodes that are lost."""
+        eviction = actors.of_controller_manager("taint-eviction-controller")
+        collector = actors.of_controller_manager("pod-garbage-collector")
+        return (
+            TaintEviction(self.store.acting_as(eviction), self.clock, self._chance("taint eviction")),
+            PodCollector(self.store.acting_as(collector), self.clock, self._chance("pod gc")),
+        )
+
     def _new_kubelet(self, node: NodeSpec) -> Kubelet:
         kubelet = self.kubelets[node.name] = Kubelet(
             self.store.acting_as(actors.kubelet(node.name)),
             self.clock,
-            _rng(self._seed, f"kubelet {node.name}"),
+            self._chance(f"kubelet {node.name}"),
             node=node,
             programs=self.programs,
             logs=self.logs,
@@ -216,8 +218,3 @@ def _last_applied(manifest: Obj) -> str:
     for character in "<>&":
         text = text.replace(character, f"\\u{ord(character):04x}")
     return f"{text}\n"
-
-
-def _rng(seed: int, part: str) -> random.Random:
-    """A stream of its own per part, so that a change in one does not shift the others."""
-    return random.Random(f"{seed} {part}")  # noqa: S311
