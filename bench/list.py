@@ -55,23 +55,6 @@ def made_up(number: int, rng: random.Random, now: float, cluster: int) -> tuple[
             json.dumps({k: v for k, v in search.items() if v}), 1)  # fmt: skip
 
 
-RESTART_COLUMNS = (
-    "job_id",
-    "pod_uid",
-    "number",
-    "counts",
-    "at",
-    "replica_type",
-    "replica_index",
-    "job_index",
-    "exit_code",
-    "reason",
-    "cause_code",
-    "cause",
-    "node",
-    "image",
-    "seq",
-)
 # The other columns of a job that may not be null; a record is a few kB in reality.
 DEFAULTS: dict[str, Any] = {
     "api_group": "kubeflow.org",
@@ -112,29 +95,30 @@ def fill(jobs: int) -> None:
     from django.db import connection, transaction  # noqa: PLC0415
 
     from jobs import models  # noqa: PLC0415
+    from jobs.store.append import RESTARTS  # noqa: PLC0415
     from jobs.store.sql import Write  # noqa: PLC0415
 
     call_command("migrate", verbosity=0)
     rng, now = random.Random(1), time.time()
     cluster = models.Cluster.objects.create(name="bench")
     jobs_sql = Write(models.Job, (*COLUMNS, *DEFAULTS))
-    restarts_sql = Write(models.Restart, RESTART_COLUMNS)
     with transaction.atomic(), connection.cursor() as cursor:
         models.Sequence.objects.create(id=1, value=1)
         for start in range(1, jobs + 1, 5000):
             rows = [made_up(n, rng, now, cluster.pk) for n in range(start, min(start + 5000, jobs + 1))]
             jobs_sql.run(cursor, [(*row, *DEFAULTS.values()) for row in rows])
-            restarts_sql.run(cursor, [restart for row in rows for restart in restarts_of(row, rng)])
+            RESTARTS.run(cursor, [restart for row in rows for restart in restarts_of(row, rng)])
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")
 
 
 def restarts_of(row: tuple[Any, ...], rng: random.Random) -> list[tuple[Any, ...]]:
+    """The rows that ``jobs.store.append.RESTARTS`` takes."""
     job = dict(zip(COLUMNS, row, strict=True))
     codes = json.loads(job["search"]).get("exit", [1])
     return [
-        (job["id"], f"p-{n}", 0, True, job["last_restart_at"] - n * 60, "worker", rng.randrange(job["replicas"]), 0,
-         rng.choice(codes), "Error", "exit", "exit", "node-1", "image", 1)
+        (job["id"], f"p-{n}", 0, True, job["last_restart_at"] - n * 60, None, "worker", rng.randrange(job["replicas"]),
+         0, rng.choice(codes), "Error", "exit", "exit", "node-1", "image", 1)
         for n in range(job["true_restarts"])
     ]  # fmt: skip
 
