@@ -128,6 +128,8 @@ CSRF_FAILURE_VIEW = "jobs.web.views.errors.forged"
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = bool(CSRF_TRUSTED_ORIGINS) and all(
     origin.startswith("https://") for origin in CSRF_TRUSTED_ORIGINS
 )
+# The throttle stands in front of whatever knows passwords.
+AUTHENTICATION_BACKENDS = ["jobs.accounts.signin.ThrottleBackend", "django.contrib.auth.backends.ModelBackend"]
 LOGIN_URL = "jobs:sign-in"
 LOGIN_REDIRECT_URL = "jobs:experiments"
 LOGOUT_REDIRECT_URL = "jobs:experiments"

@@ -274,4 +274,5 @@ class Sequence(models.Model):
 
 
 # Django looks for an app's models here.
+from jobs.accounts.models import SignInAttempts  # noqa: E402, F401
 from jobs.experiments.models import ExperimentAction, ExperimentObject, ExperimentRun  # noqa: E402, F401

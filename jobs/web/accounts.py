@@ -1,6 +1,7 @@
 """Who may launch experiments: Django's accounts, and the demonstration's visitor."""
 
 import ipaddress
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -8,11 +9,17 @@ from asgiref.sync import iscoroutinefunction, markcoroutinefunction
 from django.conf import settings
 from django.contrib.auth.models import Permission, User
 from django.contrib.auth.views import LoginView, LogoutView
+from django.db import Error as DatabaseFault
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils.functional import SimpleLazyObject
+from django.utils.translation import gettext as _
 
 from dashboard.env import LOOPBACK_NAMES
 from jobs.web.context import frame
+from jobs.web.errors import error_page
+
+log = logging.getLogger(__name__)
 
 PERMISSION = "jobs.launch_experiment"
 DEMO = "demo"
@@ -23,6 +30,14 @@ FORWARDED = ("HTTP_X_FORWARDED_FOR", "HTTP_X_REAL_IP", "HTTP_FORWARDED", "HTTP_V
 class SignIn(LoginView):
     template_name = "accounts/sign_in.html"
     redirect_authenticated_user = True
+
+    def dispatch(self, request: HttpRequest, *args: Any, **more: Any) -> HttpResponseBase:
+        try:
+            return super().dispatch(request, *args, **more)
+        except DatabaseFault as error:
+            log.error("nobody can sign in: %s", error)
+            message = _("The database of this site does not answer. Try again in a minute; its log says more.")
+            return error_page(request, 503, _("Nobody can sign in just now"), message)
 
     def get_context_data(self, **more: Any) -> dict[str, Any]:
         return super().get_context_data(**more) | frame(self.request, "sign-in")
