@@ -21,6 +21,7 @@ from jobs.domain.gang import note_end, note_new_pod
 from jobs.domain.intervals import job_end
 from jobs.domain.kinds import kind_of
 from jobs.domain.pods import fold_pod
+from jobs.domain.refusals import note_refusal
 from jobs.domain.state import PODGROUP_LANE, Incarnation, JobState, Replica, Unobserved
 from jobs.domain.totals import incomplete
 
@@ -176,7 +177,10 @@ def _fold_podgroup(job: JobState, facts: PodGroupFacts, at: float) -> None:
 
 
 def _reduce_event(job: JobState, observation: Observation, facts: EventFacts) -> None:
-    """An Event proves creations; its expiry takes nothing back."""
+    """An Event proves creations, or that one was refused; its expiry takes nothing back."""
+    if note_refusal(job, observation, facts):
+        job.changes.job = True
+        return
     key = note_creations(job, observation, facts)
     if key is None:
         return

@@ -106,6 +106,7 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     ),
     "gang-waits": ("warning", "The gang has waited for room for %(time)s.", ""),
     "admitted-without-pods": ("error", "The gang is admitted, but pods were not created for %(time)s.", ""),
+    "pods-refused": ("error", "Pods could not be created: %(words)s.", ""),
     "pods-left-running": (
         "warning",
         "The job is %(state)s, but %(count)s pod is still running: %(names)s.",
@@ -161,6 +162,11 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
         "error",
         "%(replica)s has been terminating for %(time)s: held by finalizer %(finalizers)s.",
         "%(count)s replicas have been terminating for up to %(time)s, held by finalizer %(finalizers)s: %(replica)s.",
+    ),
+    "replica-refused": (
+        "error",
+        "%(replica)s could not be created: %(words)s.",
+        "%(count)d replicas could not be created (%(replica)s): %(words)s.",
     ),
     "image-not-pulled": (
         "error",

@@ -184,6 +184,17 @@ class Creations:
 
 
 @dataclass(slots=True)
+class Refusal:
+    """What one Event says of a pod that could not be created, in the API server's words. ``pod`` "": not which."""
+
+    pod: str
+    words: str
+    last_at: float | None  # the last failure, whole seconds of the cluster's clock
+    seen_at: float  # when it was first heard of
+    uid: str  # of the Event
+
+
+@dataclass(slots=True)
 class Changes:
     """What the reducer touched since the store last asked."""
 
@@ -222,6 +233,7 @@ class JobState:
     started_suspended: bool = False
     unobserved: list[Unobserved] = field(default_factory=list)
     creations: dict[str, Creations] = field(default_factory=dict)  # by the Event's name
+    refusals: dict[str, Refusal] = field(default_factory=dict)  # by the Event's name
     failing: str = ""  # UID of the pod that failed first in the gang restart under way (gang.py)
     podgroup_uid: str = ""
     podgroup_version: int = 0

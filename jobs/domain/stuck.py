@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from jobs.domain.conditions import FINISHED
-from jobs.domain.kinds import PLUGINS_PODGROUPS, VOLCANO_PODGROUPS, kind_of
+from jobs.domain.kinds import EVENTS, PLUGINS_PODGROUPS, VOLCANO_PODGROUPS, kind_of
 from jobs.domain.phases import Phase, phases
+from jobs.domain.refusals import refused
 from jobs.domain.said import (
     SHOWN,
     Evidence,
@@ -14,10 +15,11 @@ from jobs.domain.said import (
     of_replica,
     pod_evidence,
     pod_words,
+    replica_words,
     seconds_words,
 )
 from jobs.domain.state import PODGROUP_LANE, STATE_LANE, Incarnation, JobState
-from jobs.domain.thresholds import AFTER_END, GANG_WAITING, GRACE_DEFAULT, NO_PODS, PENDING, TERMINATING
+from jobs.domain.thresholds import AFTER_END, GANG_WAITING, GRACE_DEFAULT, NO_PODS, PENDING, REFUSED, TERMINATING
 
 WAITING_PHASES = ("", "Pending")
 RELEASED_PHASES = ("", "Pending", "Completed", "Finished", "Failed")  # a PodGroup in one of these reserves nothing
@@ -44,9 +46,22 @@ def stuck(job: JobState, now: float) -> Iterator[Finding]:
             elif pod.pull_failure:
                 yield _pull_failure(pod)
     if job.present and job.state not in FINISHED:
+        yield from _refused(job, now)
         yield from _gang(job, now)
     elif job.present:
         yield from _left_behind(job, now)
+
+
+def _refused(job: JobState, now: float) -> Iterator[Finding]:
+    """Pods that the API server does not take."""
+    for one in refused(job):
+        if now - one.since < REFUSED:
+            continue
+        evidence = [Evidence(EVENTS, one.event)]
+        if one.replica is None:
+            yield finding("pods-refused", one.since, evidence, words=one.words)
+        else:
+            yield of_replica("replica-refused", one.since, evidence, replica_words(one.replica), words=one.words)
 
 
 def _gang(job: JobState, now: float) -> Iterator[Finding]:

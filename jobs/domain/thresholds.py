@@ -12,6 +12,7 @@ RUNAWAY_WINDOW = 600.0
 
 GANG_WAITING = 60.0  # a scheduling cycle takes a second; a minute means that there is no room
 NO_PODS = 60.0  # the operator creates pods within seconds of the gang's admission
+REFUSED = 5.0  # a creation that fails by chance is tried again within milliseconds
 PENDING = 60.0  # a pod is scheduled and started within seconds where there is room and the image is at hand
 TERMINATING = 60.0  # beyond the pod's own grace period: the kubelet is silent or a finalizer holds it
 GRACE_DEFAULT = 30.0  # Kubernetes' own terminationGracePeriodSeconds

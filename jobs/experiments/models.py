@@ -31,6 +31,7 @@ class Trouble(models.TextChoices):
     AWAY = "away"  # an act waits for the cluster
     CLEAN_AWAY = "clean away"  # the clean-up does
     CLEAN_REFUSED = "clean refused"
+    PODS_REFUSED = "pods refused"  # of a manifest of somebody's own; other runs have a step that says so
     NO_CLUSTER = "no cluster"  # not configured any more
 
 

@@ -23,6 +23,7 @@ from jobs.experiments.experiment import Act, ActKind, Experiment, StepState, Tex
 from jobs.experiments.labels import uid_of
 from jobs.experiments.models import OPEN_STATES, ExperimentObject, ExperimentRun, RunState, Trouble
 from jobs.experiments.observe import created_objects, observed, records_of
+from jobs.experiments.refusals import refusals
 from jobs.experiments.verdict import Overall, Verdict, judge
 from jobs.experiments.writes import Away, Refused, Writer, cluster_writer
 
@@ -121,7 +122,10 @@ def _follow(run: ExperimentRun) -> None:
     elif all(job is not None and _is_over(job) for job in seen.jobs):
         _end(run, RunState.FINISHED, "")
     elif time.time() > run.deadline:
-        _end(run, RunState.FINISHED, Trouble.OVER_TIME)
+        _end(run, RunState.FINISHED, run.trouble or Trouble.OVER_TIME)
+    else:
+        refused = refusals(seen)
+        _trouble(run, *((Trouble.PODS_REFUSED, refused[0][1].words) if refused else ("", "")))
 
 
 def _is_over(job: JobState) -> bool:

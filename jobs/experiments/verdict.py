@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from jobs.domain.intervals import unobserved
+from jobs.experiments import refusals
 from jobs.experiments.experiment import Experiment, Observed, Outcome, Step, StepState, Text, Values
 from jobs.experiments.parameters import defaults
 
@@ -43,7 +44,7 @@ def judge(experiment: Experiment, values: Values, observed: Observed) -> Verdict
     A run of some time ago may lack parameters that the experiment has got since: they take their defaults.
     """
     values = {**defaults(experiment), **values}
-    steps = tuple((step, _outcome(step, observed)) for step in experiment.steps(values))
+    steps = _judged(experiment, values, observed)
     refusals = _refusals(experiment, values, observed)
     differences = tuple(_difference(step, outcome) for step, outcome in steps if outcome.state is StepState.DIFFERS)
     states = {outcome.state for _, outcome in steps}
@@ -56,6 +57,24 @@ def judge(experiment: Experiment, values: Values, observed: Observed) -> Verdict
     else:
         overall = Overall.AS_EXPECTED
     return Verdict(overall, steps, states <= set(SETTLED), (*differences, *refusals))
+
+
+def _judged(experiment: Experiment, values: Values, observed: Observed) -> tuple[tuple[Step, Outcome], ...]:
+    """Every step's outcome, with one more in front where pods are refused: then the others' time is up as well."""
+    steps = [(step, _outcome(step, observed)) for step in experiment.steps(values)]
+    refusal = refusals.step_of(values, observed)
+    if refusal is None:
+        return tuple(steps)
+    return (refusal, *((step, _in_vain(step, outcome, observed)) for step, outcome in steps))
+
+
+def _in_vain(step: Step, outcome: Outcome, observed: Observed) -> Outcome:
+    """The outcome, or that it cannot come any more: of a job that lacks pods, or is created after the step of one."""
+    over = refusals.deciding(observed)
+    hopeless = step.job in over or (over and step.job >= len(observed.jobs))
+    if hopeless and outcome.state is StepState.WAITING:
+        return Outcome(StepState.UNKNOWN, seen=refusals.NOT_REACHED)
+    return outcome
 
 
 def latest(experiment: Experiment, values: Values) -> float:

@@ -17,7 +17,7 @@ from jobs.domain.facts import (
     ReplicaStatus,
     Terminated,
 )
-from jobs.domain.state import Break, Creations, Incarnation, JobState, Unobserved
+from jobs.domain.state import Break, Creations, Incarnation, JobState, Refusal, Unobserved
 
 NESTED: dict[tuple[type, str], type] = {
     (PodFacts, "containers"): ContainerFacts,
@@ -117,4 +117,5 @@ def job_from(text: str) -> JobState:
     record["breaks"] = msgspec.convert(record["breaks"], list[Break])
     record["unobserved"] = msgspec.convert(record["unobserved"], list[Unobserved])
     record["creations"] = msgspec.convert(record["creations"], dict[str, Creations])
+    record["refusals"] = msgspec.convert(record.get("refusals", {}), dict[str, Refusal])  # younger than some rows
     return JobState(**record)

@@ -330,6 +330,6 @@ def _untouched(job: JobState, resource: str, start: float | None) -> bool:
     """
     if job.facts is None or job.facts.conditions or job.facts.phase is not None:
         return False
-    if job.pods or job.creations:  # a controller that cannot write the status creates pods all the same
+    if job.pods or job.creations or job.refusals:  # a controller that cannot write the status creates pods all the same
         return False
     return start is None or (resource != PODS and job.seen_at is not None and job.seen_at > start)

@@ -156,6 +156,8 @@ class Story:
         self.observe(observation, _job_uid(owner))
 
     def _name(self, target: str) -> str:
+        if target.startswith("E"):
+            return f"{self.name}.{target}"
         if "#" not in target:
             return self.name
         place = target.split("#", maxsplit=1)[0]

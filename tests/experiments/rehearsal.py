@@ -53,7 +53,7 @@ class Rehearsal:
         met: set[str] = set()
         while True:
             self.simulation.run(STEP)
-            self._watch()
+            self.look()
             verdict = self.verdict()
             before, met = met, {step.key for step, outcome in verdict.steps if outcome.state is StepState.MET}
             assert before <= met, "what is met stays met"
@@ -68,7 +68,7 @@ class Rehearsal:
             if job is not None and job.present:
                 self.simulation.cluster.delete(manifest)
         self.simulation.run(30)
-        self._watch()
+        self.look()
         return self.verdict()
 
     def observed(self) -> Observed:
@@ -78,7 +78,7 @@ class Rehearsal:
     def verdict(self) -> Verdict:
         return judge(self.experiment, self.values, self.observed())
 
-    def _watch(self) -> None:
+    def look(self) -> None:
         lines = self.simulation.lines
         for line in lines[self._taken :]:
             self.watched.take(line.at, line.resource, line.type, line.object)

@@ -2,12 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator
+from html import unescape
 from typing import Any
 
 import pytest
 from django.test import Client
 
-from jobs.experiments import acts, runs
+from jobs.experiments import acts, refusals, runs
 from jobs.experiments.acts import Record
 from jobs.experiments.experiment import Act, ActKind, Experiment
 from jobs.experiments.labels import RUN
@@ -17,7 +18,7 @@ from jobs.experiments.observe import created_objects, observed
 from jobs.models import Job
 from simcluster.controllers.kubelet import NodeSpec
 from simcluster.options import parse_forbidden
-from simcluster.resources import NODES, PODS, by_plural
+from simcluster.resources import NAMESPACES, NODES, PODS, by_plural
 from tests.experiments.conftest import expire_claims
 from tests.experiments.small import all_run, launch_of, never, text, tfjob
 from tests.watch.live import Follower, LiveCluster, wait_until
@@ -73,6 +74,48 @@ def carried_on(run: ExperimentRun, until: Callable[[ExperimentRun], object], sec
 def record(run: ExperimentRun, key: str = "act") -> Record | None:
     found = {one["key"]: Record(**one) for one in run.acts}.get(key)
     return found if found is not None and found.done_at is not None else None
+
+
+# --- pods that are refused
+
+
+@pytest.fixture
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nobody waits for long until a refusal decides."""
+    monkeypatch.setattr(refusals, "LASTING", 1.0)
+
+
+def enforce(cluster: LiveCluster, level: str = "restricted") -> None:
+    labels = {"pod-security.kubernetes.io/enforce": level}
+    cluster.call(cluster.store.patch_merge, NAMESPACES, None, "default", {"metadata": {"labels": labels}})
+
+
+@pytest.mark.usefixtures("impatient")
+def test_a_run_whose_pods_are_refused_is_over_and_says_why(watched: LiveCluster, catalogue: AddExperiment) -> None:
+    enforce(watched)
+    run = launch(launch_of(catalogue(by=10_000.0)))
+    carried_on(run, lambda one: not one.is_open)
+    assert (run.state, run.trouble) == (RunState.FINISHED, "")
+    assert run.verdict is not None
+    assert run.verdict["overall"] == "different"
+    (told,) = run.verdict["differences"]
+    assert told["en"].startswith("Expected: The pods can be created. Seen: pods ")
+    assert 'violates PodSecurity "restricted:latest"' in told["en"]
+    page = unescape(Client().get(f"/experiments/runs/{run.id}/").content.decode())
+    assert told["en"] in page
+
+
+def test_of_a_manifest_of_somebodys_own_it_is_said_while_it_lasts(watched: LiveCluster) -> None:
+    enforce(watched)
+    run = launch(launch_of(None, manifests=(tfjob("mine", "default"),)))
+    carried_on(run, lambda one: one.trouble)
+    assert run.trouble == Trouble.PODS_REFUSED
+    assert run.is_open
+    page = unescape(Client().get(f"/experiments/runs/{run.id}/").content.decode())
+    assert "Pods of it could not be created: pods " in page
+    assert refusals.IN_THE_MANIFEST.en in page
+    enforce(watched, "privileged")
+    carried_on(run, lambda one: not one.trouble)
 
 
 # --- acts

@@ -1,0 +1,132 @@
+"""A run whose pods are refused: said at once, in the cluster's words, with what to do, and over before its deadline."""
+
+from typing import Any
+
+import pytest
+
+from jobs.experiments import refusals
+from jobs.experiments.catalogue import experiments
+from jobs.experiments.experiment import Outcome, StepState, Text
+from jobs.experiments.parameters import defaults
+from jobs.experiments.refusals import advice
+from jobs.experiments.verdict import Overall, Verdict
+from simcluster.controllers.kubelet import NodeSpec
+from simcluster.quota import QuotaAdmission
+from simcluster.resources import NAMESPACES, RESOURCEQUOTAS
+from tests.experiments.rehearsal import PLACE, Rehearsal
+
+NAMES = sorted(experiments())
+WITHOUT_PODS = "gang-does-not-fit"
+WITH_A_MASTER = {
+    name
+    for name in NAMES
+    for job in experiments()[name].objects(defaults(experiments()[name]), PLACE)
+    if {"Master", "Worker"} <= set(job["spec"].get("pytorchReplicaSpecs", ()))
+}
+
+
+def rehearsed(name: str, *, enforced: str = "", **changes: Any) -> Rehearsal:
+    values = {**defaults(experiments()[name]), **changes}
+    return Rehearsal(experiments()[name], values, enforced=enforced, nodes=(NodeSpec(), NodeSpec("las2")))
+
+
+def said(verdict: Verdict) -> Outcome | None:
+    """What the step about the pods' creation has come to."""
+    return next((outcome for step, outcome in verdict.steps if step.key == refusals.KEY), None)
+
+
+def seconds(rehearsal: Rehearsal) -> float:
+    return rehearsal.simulation.clock.now() - rehearsal.launched_at
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != WITHOUT_PODS])
+def test_a_run_in_a_restricted_namespace_is_soon_over_and_says_why(name: str) -> None:
+    rehearsal = rehearsed(name, enforced="restricted")
+    verdict = rehearsal.run()
+    assert (verdict.overall, verdict.final) == (Overall.DIFFERENT, True)
+    outcome = said(verdict)
+    assert outcome is not None and outcome.seen is not None
+    assert outcome.state is StepState.DIFFERS
+    assert 'is forbidden: violates PodSecurity "restricted:latest": allowPrivilegeEscalation' in outcome.seen.en
+    assert outcome.seen.en.endswith(refusals.RUN_WITHOUT_ROOT.en)
+    assert outcome.seen.zh.endswith(refusals.RUN_WITHOUT_ROOT.zh)
+    assert seconds(rehearsal) < 90
+    assert StepState.WAITING not in {one.state for _step, one in verdict.steps}
+    assert len(verdict.differences) == 1, "one sentence says it"
+
+
+@pytest.mark.parametrize("name", sorted(WITH_A_MASTER))
+def test_the_operators_own_init_container_is_named_with_who_can_change_it(name: str) -> None:
+    verdict = rehearsed(name, enforced="restricted", restricted=True).run()
+    outcome = said(verdict)
+    assert outcome is not None and outcome.seen is not None
+    assert verdict.overall is Overall.DIFFERENT
+    assert '"init-pytorch"' in outcome.seen.en
+    assert outcome.seen.en.endswith(refusals.ASK_OPERATOR.en)
+
+
+def test_a_refusal_is_shown_at_once_and_decides_later() -> None:
+    rehearsal = rehearsed("tf-normal", enforced="restricted")
+    rehearsal.simulation.run(5)
+    rehearsal.look()
+    outcome = said(rehearsal.verdict())
+    assert outcome is not None and outcome.seen is not None
+    assert outcome.state is StepState.WAITING
+    assert "violates PodSecurity" in outcome.seen.en
+    assert not rehearsal.verdict().final
+
+
+def test_what_is_let_in_after_all_is_no_difference() -> None:
+    """Somebody takes the label away, or a quota has room again."""
+    rehearsal = rehearsed("tf-normal", enforced="restricted")
+    rehearsal.simulation.run(5)
+    labels = {"pod-security.kubernetes.io/enforce": None}
+    rehearsal.simulation.store.patch_merge(NAMESPACES, None, PLACE.namespace, {"metadata": {"labels": labels}})
+    verdict = rehearsal.run()
+    assert (verdict.differences, verdict.overall) == ((), Overall.AS_EXPECTED)
+    assert said(verdict) is None
+
+
+def test_a_quota_that_is_too_small() -> None:
+    rehearsal = rehearsed("tf-normal")
+    store = rehearsal.simulation.store
+    QuotaAdmission(store)
+    store.create(RESOURCEQUOTAS, {"metadata": {"name": "few"}, "spec": {"hard": {"pods": "2"}}}, PLACE.namespace)
+    verdict = rehearsal.run()
+    outcome = said(verdict)
+    assert outcome is not None and outcome.seen is not None
+    assert verdict.overall is Overall.DIFFERENT
+    assert "is forbidden: exceeded quota: few, requested: pods=1, used: pods=2, limited: pods=2" in outcome.seen.en
+    assert outcome.seen.en.endswith(refusals.QUOTA_USED_UP.en)
+
+
+def test_a_gang_that_does_not_fit_is_not_refused() -> None:
+    verdict = rehearsed(WITHOUT_PODS, enforced="restricted").run()
+    assert verdict.overall is Overall.AS_EXPECTED
+
+
+FORBIDDEN = 'pods "a-worker-0" is forbidden: '
+RESTRICTED = f'{FORBIDDEN}violates PodSecurity "restricted:latest": x (container '
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy", "expected"),
+    [
+        (f'{RESTRICTED}"tensorflow" must)', refusals.RUN_WITHOUT_ROOT, refusals.RUN_WITHOUT_ROOT),
+        (f'{RESTRICTED}"tensorflow" must)', refusals.IN_THE_MANIFEST, refusals.IN_THE_MANIFEST),
+        (f'{RESTRICTED}"init-pytorch" must)', None, refusals.ASK_OPERATOR),
+        (f'{RESTRICTED}"istio-init" must)', None, refusals.OTHER_NAMESPACE),
+        (
+            f'{FORBIDDEN}violates PodSecurity "baseline:latest": privileged (container "mesh")',
+            refusals.RUN_WITHOUT_ROOT,
+            refusals.OTHER_NAMESPACE,
+        ),
+        (f"{FORBIDDEN}exceeded quota: few, requested: pods=1", None, refusals.QUOTA_USED_UP),
+        (f"{FORBIDDEN}failed quota: few: must specify requests.cpu for: a", None, refusals.QUOTA_WANTS_MORE),
+        ('admission webhook "a.example" denied the request: no', None, refusals.WEBHOOK),
+        ('Internal error occurred: failed calling webhook "a.example": EOF', None, refusals.WEBHOOK),
+        ("Internal error occurred", None, refusals.ASK),
+    ],
+)
+def test_what_to_do_follows_from_the_words(words: str, remedy: Text | None, expected: Text) -> None:
+    assert advice(words, remedy) is expected
