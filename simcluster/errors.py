@@ -172,11 +172,6 @@ def unsupported_media_type(accepted: Sequence[str]) -> ApiError:
     return ApiError(415, "UnsupportedMediaType", message)
 
 
-def too_many_requests(retry_after: int) -> ApiError:
-    message = "the server has received too many requests and has asked us to try again later"
-    return ApiError(429, "TooManyRequests", message, {"retryAfterSeconds": retry_after})
-
-
 def internal(message: str) -> ApiError:
     text = f"Internal error occurred: {message}"
     return ApiError(500, "InternalError", text, {"causes": [{"message": message}]})

@@ -22,10 +22,6 @@ from jobs.experiments.checks import (
 from jobs.experiments.experiment import Check, Observed, Outcome, Text
 from jobs.experiments.wording import cause_text
 
-UNCOUNTED = {
-    "suspended": ("new pod {uid}…, not counted: the job was suspended", "新的 Pod {uid}…，不计为重启：作业曾被暂停"),
-    "scaled": ("new pod {uid}…, not counted: it was scaled down", "新的 Pod {uid}…，不计为重启：曾缩容"),
-}
 EARLY, LATE = 1.5, 6.0  # seconds: the cluster writes whole ones, and a busy node starts a process late
 
 

@@ -35,12 +35,7 @@ BEYOND = Decimal(10**15)  # of what is asked for: far more than any limit, and n
 def checked(objects: Sequence[Object], namespace: str) -> tuple[Object, ...]:
     """The objects as they may be sent, in the namespace that was chosen. Raises ``NotLaunched``."""
     problems = [problem for one in objects for problem in _problems(one, namespace)]
-    if not problems and len({(one["apiVersion"], one["kind"], one["metadata"]["name"]) for one in objects}) < len(
-        objects
-    ):
-        problems = [_("Two of these objects have the same kind and name.")]
-    if not problems:
-        problems = list(_beyond_totals(objects))
+    problems = problems or [*_repeated(objects)] or [*_beyond_totals(objects)]
     if problems:
         raise NotLaunched({MANIFEST: list(dict.fromkeys(problems))[:10]})
     return tuple(_ours(one, namespace) for one in objects)

@@ -24,7 +24,7 @@ from jobs.experiments.labels import uid_of
 from jobs.experiments.models import OPEN_STATES, ExperimentObject, ExperimentRun, RunState, Trouble
 from jobs.experiments.observe import created_objects, observed, records_of
 from jobs.experiments.refusals import refusals
-from jobs.experiments.verdict import Overall, Verdict, judge
+from jobs.experiments.verdict import Verdict, judge
 from jobs.experiments.writes import Away, Refused, Writer, cluster_writer
 
 log = logging.getLogger(__name__)
@@ -302,7 +302,3 @@ def told(verdict: Verdict) -> dict[str, Any]:
 
 def _texts(text: Text | None) -> dict[str, str]:
     return {"en": text.en, "zh": text.zh} if text is not None else {}
-
-
-def as_expected(run: ExperimentRun) -> bool:
-    return run.verdict is not None and run.verdict["overall"] == Overall.AS_EXPECTED

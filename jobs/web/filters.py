@@ -4,7 +4,7 @@
 (``?exit=137&namespace=team-a``), which is easier to write in a script.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from django.http import QueryDict
@@ -107,8 +107,3 @@ def toggled(chosen: JobFilter, name: str, value: str) -> JobFilter:
     have = chosen.values(name)
     values = tuple(v for v in have if v != value) if value in have else (*have, value)
     return JobFilter.of({**dict(chosen.fields), name: values}, chosen.numbers, chosen.since, chosen.until, chosen.text)
-
-
-def addressed(fields: Mapping[str, str]) -> str:
-    """The address of the list narrowed to one value of each of these fields."""
-    return address(JobFilter.of({name: (value,) for name, value in fields.items()}))

@@ -40,7 +40,6 @@ IMAGE_TO_CREATED = Range(0.02, 0.07, 0.12)
 STARTED = Range(0.72, 0.88, 1.3)
 STARTED_SIDECARS = Range(0.34, 0.36, 0.6)
 PROCESS_START = Range(0.01, 0.03, 0.08)
-START_FAILED = Range(0.72, 0.8, 0.93)
 START_FAILURE_NOTICED = Range(0.15, 0.5, 0.68)
 PULL_FAILED = Range(0.26, 0.35, 0.45)
 NODE_WORK_SECONDS = 0.12  # what a sandbox or a container's start keeps the node busy for: many take their turn

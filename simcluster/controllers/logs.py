@@ -48,12 +48,9 @@ class Logs:
         """The pod is gone, and its logs with it."""
         self._runs.pop(pod_uid, None)
 
-    def logs_of(self, pod_uid: str, container: str, previous: bool = False) -> list[str]:
-        """Lines printed until now; [] for a container that has not run (or not before, with `previous`)."""
-        return [line for _, line in self.entries_of(pod_uid, container, previous)]
-
     def entries_of(self, pod_uid: str, container: str, previous: bool = False) -> list[tuple[float, str]]:
-        """As `logs_of`, each line with the time at which it was printed (seconds since the epoch)."""
+        """Lines printed until now, each after the time at which it was printed (seconds since the epoch); [] for a
+        container that has not run (or not before, with `previous`)."""
         kept = self._runs.get(pod_uid, {}).get(container, [])
         if len(kept) < (2 if previous else 1):
             return []

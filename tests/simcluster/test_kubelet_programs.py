@@ -186,20 +186,24 @@ def test_a_file_that_is_no_yaml_says_so(tmp_path: Path) -> None:
 # Logs
 
 
+def printed_by(logs: Logs, uid: str = "u", container: str = "main", *, previous: bool = False) -> list[str]:
+    return [line for _, line in logs.entries_of(uid, container, previous)]
+
+
 def test_logs_grow_with_the_clock_and_keep_the_run_before() -> None:
     clock = ManualClock()
     logs = Logs(clock)
     logs.started("u", "main", Run(log=((None, "one"), (None, "two"))), clock.now(), 10.0)
-    assert logs.logs_of("u", "main") == ["one"]
+    assert printed_by(logs) == ["one"]
     clock.advance(6)
-    assert logs.logs_of("u", "main") == ["one", "two"]
+    assert printed_by(logs) == ["one", "two"]
     logs.ended("u", "main", clock.now(), 1, "Error")
     logs.started("u", "main", Run(), clock.now(), None)
     clock.advance(11)
-    assert logs.logs_of("u", "main", previous=True) == ["one", "two"]
-    assert [line.split()[0] for line in logs.logs_of("u", "main")] == ["starting", "epoch", "epoch"]
+    assert printed_by(logs, previous=True) == ["one", "two"]
+    assert [line.split()[0] for line in printed_by(logs)] == ["starting", "epoch", "epoch"]
     logs.forget("u")
-    assert logs.logs_of("u", "main") == []
+    assert printed_by(logs) == []
 
 
 def test_a_pods_containers_print_what_their_scripts_echo() -> None:
@@ -210,6 +214,6 @@ def test_a_pods_containers_print_what_their_scripts_echo() -> None:
     pod = simulation.pod("tftest-worker-0")
     assert pod is not None
     uid = pod["metadata"]["uid"]
-    assert simulation.cluster.logs.logs_of(uid, "tensorflow") == ["hello"]
+    assert printed_by(simulation.cluster.logs, uid, "tensorflow") == ["hello"]
     simulation.run(7)
-    assert simulation.cluster.logs.logs_of(uid, "tensorflow", previous=True) == ["hello", "bye"]
+    assert printed_by(simulation.cluster.logs, uid, "tensorflow", previous=True) == ["hello", "bye"]

@@ -8,7 +8,7 @@ from django.db.models.functions import RowNumber
 
 from jobs.domain import facts
 from jobs.domain.kinds import PODGROUP_RESOURCES, PODS
-from jobs.models import Incarnation, Job, KubeObject, LogTail, Observation, Restart, Span
+from jobs.models import Incarnation, Job, KubeObject, LogTail, Observation, Restart
 from jobs.store.codec import facts_from
 from jobs.store.pages.jobs import listed
 
@@ -47,10 +47,6 @@ def restart_count(job_id: int) -> int:
 def pods_of(job_id: int, limit: int) -> int:
     """How many pods the job has had; ``limit`` where there are more."""
     return Incarnation.objects.filter(job_id=job_id)[:limit].count()
-
-
-def job_spans(job_id: int) -> list[Span]:
-    return list(Span.objects.filter(job_id=job_id).order_by("lane", "number"))
 
 
 class EventRow(NamedTuple):
