@@ -174,7 +174,10 @@ def test_a_database_that_is_away_is_told(processes: Any, tmp_path: Path, url: st
     status, text, _ = served.sign_in()
     assert status == 503
     assert "The database of this site does not answer. Try again in a minute" in text
+    status, text, _ = served.ask("GET", PAGE, cookie="sessionid=somebody")
+    assert status == 503
+    assert "Nobody can sign in just now" in text
     log = served.log()
-    assert log.count("nobody can sign in: ") == 1
+    assert log.count("nobody can sign in: ") == 2
     for word in ("Traceback", "geheim", WRONG):
         assert word not in log
