@@ -8,17 +8,17 @@ raises NotUnderstood: the caller then takes its default.
 
 from __future__ import annotations
 
-import ast
 import fnmatch
-import operator
 import re
-from collections.abc import Callable, Mapping, MutableMapping
+from collections.abc import Mapping, MutableMapping
 from dataclasses import dataclass, field
 
+from simcluster.controllers.shell_arithmetic import evaluate
 from simcluster.controllers.shell_parser import NotUnderstood, Parser, Statement
+from simcluster.controllers.shell_words import Words
 
 MAX_STEPS = 10_000
-MAX_TEXT = 20_000  # characters of one word, and lines printed
+MAX_PRINTED = 20_000  # lines, and characters of a file
 SIGKILL_CODE = 137
 
 __all__ = ["NotUnderstood", "Outcome", "run_script"]
@@ -62,15 +62,7 @@ def run_script(script: str, environment: Mapping[str, str], files: MutableMappin
     return outcome
 
 
-# Running
-
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)=(.*)", re.DOTALL)
-_EXPANSION = re.compile(
-    r"\$\(\((?P<sum>(?:[^()]|\([^()]*\))*)\)\)|\$\((?P<command>(?:[^()]|\([^()]*\))*)\)|\$\{(?P<braced>[^}]*)\}"
-    r"|\$(?P<name>[A-Za-z_]\w*|[?!#$@*0-9])",
-    re.DOTALL,
-)
-_BRACED = re.compile(r"(#?)([A-Za-z_]\w*)(?:(##|#|%%|%|:-)(.*))?", re.DOTALL)
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)([smhd]?)")
 _UNITS = {"": 1, "s": 1, "m": 60, "h": 3600, "d": 86400}
 
@@ -81,7 +73,8 @@ class _Shell:
         self.status = 0
         self.term_code: int | None = None
         self.listens = True  # at the last wait a trap would have been run at once
-        self._variables, self._files = variables, files
+        self._words = Words(variables, self._printed_by, lambda: self.status)
+        self._files = files
         self._background: list[float | None] = []
         self._steps = 0
 
@@ -104,10 +97,10 @@ class _Shell:
             raw = raw[1:]
         for name, value in assigned:
             self.status = 0
-            self._variables[name] = self._expanded(value)
+            self._words.variables[name] = self._words.expanded(value)
         if not raw:
             return
-        words = [part for word in raw for part in self._fields(word)]
+        words = [part for word in raw for part in self._words.fields(word)]
         if not words:
             return
         self._call(words, target)
@@ -134,7 +127,7 @@ class _Shell:
         words = body[0] if kind == "simple" else []  # type: ignore[index]
         if len(words) != 2 or words[0] != "sleep":
             raise NotUnderstood("only sleep is understood in the background")
-        self._background.append(self._seconds(self._expanded(words[1])))
+        self._background.append(self._seconds(self._words.expanded(words[1])))
         self.status = 0
 
     def _run_if(self, detail: tuple[list[tuple[list[Statement], list[Statement]]], list[Statement]]) -> None:
@@ -148,17 +141,17 @@ class _Shell:
         self.run(otherwise)
 
     def _run_case(self, detail: tuple[str, list[tuple[list[str], list[Statement]]]]) -> None:
-        subject, branches = self._expanded(detail[0]), detail[1]
+        subject, branches = self._words.expanded(detail[0]), detail[1]
         self.status = 0
         for patterns, body in branches:
-            if any(fnmatch.fnmatchcase(subject, self._expanded(pattern)) for pattern in patterns):
+            if any(fnmatch.fnmatchcase(subject, self._words.expanded(pattern)) for pattern in patterns):
                 self.run(body)
                 return
 
     def _run_for(self, detail: tuple[str, list[str], list[Statement]]) -> None:
         name, words, body = detail
-        for value in [part for word in words for part in self._fields(word)]:
-            self._variables[name] = value
+        for value in [part for word in words for part in self._words.fields(word)]:
+            self._words.variables[name] = value
             self.run(body)
 
     def _run_while(self, detail: tuple[list[Statement], list[Statement]], until: bool = False) -> None:
@@ -176,6 +169,16 @@ class _Shell:
     def _run_until(self, detail: tuple[list[Statement], list[Statement]]) -> None:
         self._run_while(detail, until=True)
 
+    def _printed_by(self, script: str) -> str:
+        """Command substitution, in a shell of its own that takes no time."""
+        inner = _Shell(dict(self._words.variables), self._files)
+        try:
+            inner.run(Parser(script).statements())
+        except _Exit as ended:
+            inner.status = ended.code
+        self.status = inner.status
+        return "\n".join(line for _, line in inner.outcome.printed)
+
     # Commands
 
     def _call(self, words: list[str], target: str) -> None:
@@ -188,13 +191,13 @@ class _Shell:
             return
         if not target:
             at = self.outcome.seconds or 0.0
-            if len(self.outcome.printed) > MAX_TEXT:
+            if len(self.outcome.printed) > MAX_PRINTED:
                 raise NotUnderstood("it prints too much")
             self.outcome.printed += [(at, line) for line in printed.split("\n")]
             return
-        path = self._expanded(target.lstrip(">"))
+        path = self._words.expanded(target.lstrip(">"))
         before = self._files.get(path, "") if target.startswith(">>") else ""
-        if path != "/dev/null" and len(before) < MAX_TEXT:
+        if path != "/dev/null" and len(before) < MAX_PRINTED:
             self._files[path] = f"{before}{printed}\n"
 
     def _do_true(self, _words: list[str]) -> None:
@@ -292,7 +295,7 @@ class _Shell:
                 return left != right
             compare = {"-eq": "==", "-ne": "!=", "-lt": "<", "-le": "<=", "-gt": ">", "-ge": ">="}
             if how in compare:
-                return bool(_sum(f"({left or 0}){compare[how]}({right or 0})"))
+                return bool(evaluate(f"({left or 0}){compare[how]}({right or 0})"))
         raise NotUnderstood(f"[ {' '.join(words)} ]")
 
     def _pass(self, seconds: float | None) -> None:
@@ -310,130 +313,6 @@ class _Shell:
         if match is None:
             raise NotUnderstood(f"sleep {text}")
         return float(match[1]) * _UNITS[match[2]]
-
-    # Words
-
-    def _fields(self, raw: str) -> list[str]:
-        """A word expanded; one that is nothing but an empty variable vanishes, as in a shell."""
-        expanded = self._expanded(raw)
-        if not expanded and not raw.startswith(('"', "'")):
-            return []
-        return expanded.split() if raw.startswith("$") and " " in expanded else [expanded]
-
-    def _expanded(self, raw: str) -> str:
-        parts = re.findall(r"""'[^']*'|"(?:\\.|[^"\\])*"|\$\(\((?:[^()]|\([^()]*\))*\)\)|\$\((?:[^()]|\([^()]*\))*\)"""
-                           r"""|\$\{[^}]*\}|[^'"$\\]+|\\.|\$""", raw, re.DOTALL)  # fmt: skip
-        text = ""
-        pending = ""
-        for part in parts:
-            if part.startswith("'"):
-                text, pending = text + self._substituted(pending) + part[1:-1], ""
-            elif part.startswith('"'):
-                inner = re.sub(r'\\(["\\$`])', r"\1", part[1:-1])
-                text, pending = text + self._substituted(pending) + self._substituted(inner), ""
-            elif part.startswith("\\"):
-                text, pending = text + self._substituted(pending) + part[1:], ""
-            else:
-                pending += part
-        text += self._substituted(pending)
-        if len(text) > MAX_TEXT:
-            raise NotUnderstood("a word is too long")
-        return text
-
-    def _substituted(self, text: str) -> str:
-        return _EXPANSION.sub(self._value, text)
-
-    def _value(self, match: re.Match[str]) -> str:
-        if match["sum"] is not None:
-            words = _EXPANSION.sub(self._value, match["sum"])
-            named = re.sub(r"[A-Za-z_]\w*", lambda name: self._variables.get(name.group(), "0") or "0", words)
-            return str(_sum(named))
-        if match["command"] is not None:
-            return self._printed_by(match["command"])
-        if match["braced"] is not None:
-            return self._braced(match["braced"])
-        name = match["name"]
-        special = {"?": str(self.status), "!": "2", "$": "$$"}
-        return special.get(name, self._variables.get(name, ""))
-
-    def _printed_by(self, script: str) -> str:
-        """Command substitution, in a shell of its own that takes no time."""
-        inner = _Shell(dict(self._variables), self._files)
-        try:
-            inner.run(Parser(script).statements())
-        except _Exit as ended:
-            inner.status = ended.code
-        self.status = inner.status
-        return "\n".join(line for _, line in inner.outcome.printed)
-
-    def _braced(self, text: str) -> str:
-        match = _BRACED.fullmatch(text)
-        if match is None:
-            raise NotUnderstood(f"${{{text}}}")
-        length, name, how, argument = match.groups()
-        value = self._variables.get(name, "")
-        if length:
-            return str(len(value))
-        if how == ":-":
-            return value or self._expanded(argument)
-        return _trimmed(value, how, self._expanded(argument)) if how else value
-
-
-def _trimmed(value: str, how: str, pattern: str) -> str:
-    """`${value#pattern}` and its kin: without its shortest (or longest) beginning or end that fits."""
-    lengths = list(range(len(value) + 1))
-    if len(how) == 2:
-        lengths.reverse()
-    for length in lengths:
-        part = value[:length] if how[0] == "#" else value[len(value) - length :]
-        if fnmatch.fnmatchcase(part, pattern):
-            return value[length:] if how[0] == "#" else value[: len(value) - length]
-    return value
-
-
-def _sum(text: str) -> int:
-    """An arithmetic expression of whole numbers. Raises NotUnderstood."""
-    try:
-        tree = ast.parse(text.strip().replace("&&", " and ").replace("||", " or "), mode="eval")
-        return _evaluated(tree.body)
-    except (SyntaxError, ArithmeticError, ValueError, RecursionError, MemoryError):
-        raise NotUnderstood(f"$(({text}))") from None
-
-
-_OPERATORS: dict[type, Callable[[int, int], int]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.floordiv,
-    ast.Mod: operator.mod,
-    ast.Eq: operator.eq,
-    ast.NotEq: operator.ne,
-    ast.Lt: operator.lt,
-    ast.LtE: operator.le,
-    ast.Gt: operator.gt,
-    ast.GtE: operator.ge,
-}
-
-
-def _evaluated(node: ast.expr) -> int:
-    """Raises ValueError for what is no plain sum, or grows out of bounds."""
-    match node:
-        case ast.Constant(value=int(number)):
-            value = int(number)
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            value = -_evaluated(operand)
-        case ast.BinOp(left=left, op=kind, right=right) if type(kind) in _OPERATORS:
-            value = _OPERATORS[type(kind)](_evaluated(left), _evaluated(right))
-        case ast.Compare(left=left, ops=[kind], comparators=[right]) if type(kind) in _OPERATORS:
-            value = int(_OPERATORS[type(kind)](_evaluated(left), _evaluated(right)))
-        case ast.BoolOp(op=kind, values=values):
-            truths = [bool(_evaluated(each)) for each in values]
-            value = int(all(truths) if isinstance(kind, ast.And) else any(truths))
-        case _:
-            raise ValueError("no plain sum")
-    if abs(value) > 2**63:
-        raise ValueError("too large")
-    return value
 
 
 _NAMES = {"[": "test", ":": "true", "set": "ignored", "export": "ignored", "mkdir": "ignored", "cd": "ignored",
