@@ -70,3 +70,10 @@ def store_key(namespace: str, name: str) -> str:
 def key_of(obj: dict[str, Any]) -> str:
     metadata = obj["metadata"]
     return store_key(metadata.get("namespace", ""), metadata["name"])
+
+
+def key_of_or_none(obj: dict[str, Any]) -> str | None:
+    """As `key_of`, for an object that may lack a name."""
+    metadata = obj["metadata"]
+    name, namespace = metadata.get("name"), metadata.get("namespace", "")
+    return store_key(namespace, name) if isinstance(name, str) and isinstance(namespace, str) else None

@@ -5,20 +5,21 @@ changed afterwards (copy what you want to change). A write never changes a store
 handed out stays as it was.
 """
 
-import bisect
 import copy
 import random
 import uuid as uuid_module
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from simcluster import admission, deletion, errors, fields, patch, selectors
+from simcluster import admission, deletion, errors, fields, patch, preconditions, selectors
 from simcluster.actors import SYSTEM, Actor
 from simcluster.clock import Clock, rfc3339
 from simcluster.history import Change, History
-from simcluster.metadata import SYSTEM_FIELDS, assembled, key_of, ordered, store_key, with_metadata
+from simcluster.metadata import SYSTEM_FIELDS, assembled, key_of, key_of_or_none, ordered, store_key, with_metadata
 from simcluster.resources import NAMESPACES, PODS, REGISTRY, Resource
+from simcluster.subscribers import Subscribers
+from simcluster.table import Table
+from simcluster.updates import merged
 
 Obj = dict[str, Any]
 Objs = list[Obj]  # inside Store, `list` is its method
@@ -28,28 +29,11 @@ Subscriber = Callable[[str, Resource, Obj, Obj | None], None]
 _NAME_LETTERS = "bcdfghjklmnpqrstvwxz2456789"  # what the API server draws generated names from
 
 
-class _Table:
-    def __init__(self, history_limit: int) -> None:
-        self.objects: dict[str, Obj] = {}
-        self.keys: list[str] = []
-        self.history = History(history_limit)
-
-    def range(self, namespace: str | None, start: str = "") -> list[str]:
-        """Keys in order: of one namespace or of all, from `start` on."""
-        low, high = start, len(self.keys)
-        if namespace:
-            low = max(start, f"{namespace}/")
-            high = bisect.bisect_left(self.keys, f"{namespace}0")  # "0" follows "/"
-        return self.keys[bisect.bisect_left(self.keys, low) : high]
-
-
 class _Progress:
     """What all views of a store share beside its tables."""
 
     def __init__(self) -> None:
         self.version = 0
-        self.pending: deque[Change] = deque()
-        self.delivering = False
         self.is_served = False
 
 
@@ -62,10 +46,10 @@ class Store:
         self.actor = SYSTEM
         self._progress = _Progress()
         self._rng = rng
-        self._tables = {resource: _Table(history_limit) for resource in REGISTRY}
+        self._tables = {resource: Table(history_limit) for resource in REGISTRY}
         self._uids: set[str] = set()
         self.admissions: list[Callable[[Resource, Obj], None]] = []  # each may refuse a new object with an ApiError
-        self._subscribers: list[Callable[[Change], None]] = []
+        self._subscribers = Subscribers()
 
     def acting_as(self, actor: Actor) -> "Store":
         """The same store, for whoever writes as `actor`."""
@@ -193,8 +177,8 @@ class Store:
         obj = admission.check_shape(resource, obj)
         given = obj["metadata"]
         old = self.get(resource, given.get("namespace"), given.get("name") or "")
-        self._check_current(resource, old, given)
-        new = self._merged(resource, old, obj, subresource)
+        preconditions.check_update(resource, old, given)
+        new = merged(resource, old, obj, subresource)
         if managed is not None:
             new = with_metadata(resource, new, managedFields=managed)
         if new == old:
@@ -221,11 +205,11 @@ class Store:
         if not isinstance(body, dict):
             raise errors.bad_request("a merge patch must be a JSON object")
         old = self.get(resource, namespace, name)
-        merged = patch.merge(old, body)
-        renamed = not isinstance(merged.get("metadata"), dict) or key_of_or_none(merged) != key_of(old)
+        wanted = patch.merge(old, body)
+        renamed = not isinstance(wanted.get("metadata"), dict) or key_of_or_none(wanted) != key_of(old)
         if renamed:
             raise errors.bad_request("the name or namespace of the object does not match the name on the request")
-        return self.update(resource, merged, subresource, dry_run)
+        return self.update(resource, wanted, subresource, dry_run)
 
     def delete(
         self,
@@ -246,7 +230,7 @@ class Store:
         `propagation`: Background, Foreground or Orphan. Raises ApiError: 404, 409 if `uid` is another's.
         """
         old = self.get(resource, namespace, name)
-        self._check_preconditions(resource, old, uid, resource_version)
+        preconditions.check_delete(resource, old, uid, resource_version)
         finalizers = list(old["metadata"].get("finalizers") or [])
         extra = {"Foreground": "foregroundDeletion", "Orphan": "orphan"}.get(propagation)
         if extra and extra not in finalizers:
@@ -282,8 +266,7 @@ class Store:
 
     def subscribe_changes(self, fn: Callable[[Change], None]) -> Callable[[], None]:
         """As `subscribe`, with the Change itself."""
-        self._subscribers.append(fn)
-        return lambda: self._subscribers.remove(fn) if fn in self._subscribers else None
+        return self._subscribers.add(fn)
 
     def checked_history(self, resource: Resource, version: int) -> History:
         """The history of a resource. Raises ApiError 410 when changes after `version` are gone."""
@@ -336,50 +319,6 @@ class Store:
         if "deletionTimestamp" in found["metadata"]:
             raise errors.namespace_terminating(resource, name, namespace)
 
-    @staticmethod
-    def _check_current(resource: Resource, old: Obj, given: Obj) -> None:
-        current, name = old["metadata"], old["metadata"]["name"]
-        if given.get("uid") and given["uid"] != current["uid"]:
-            texts = f"UID in precondition: {given['uid']}, UID in object meta: {current['uid']}"
-            raise errors.conflict(resource, name, f"Precondition failed: {texts}")
-        if given.get("resourceVersion") and given["resourceVersion"] != current["resourceVersion"]:
-            raise errors.conflict(resource, name)
-
-    @staticmethod
-    def _check_preconditions(resource: Resource, old: Obj, uid: str | None, version: str | None) -> None:
-        current = old["metadata"]
-        if uid and uid != current["uid"]:
-            text = f"the UID in the precondition ({uid}) does not match the UID in record ({current['uid']})"
-            raise errors.conflict(
-                resource, current["name"], f"{text}. The object might have been deleted and then recreated"
-            )
-        if version and version != current["resourceVersion"]:
-            text = (
-                f"the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record "
-                f"({current['resourceVersion']})"
-            )
-            raise errors.conflict(resource, current["name"], f"{text}. The object might have been modified")
-
-    @staticmethod
-    def _merged(resource: Resource, old: Obj, obj: Obj, subresource: str | None) -> Obj:
-        """What an update stores: the old object with those parts replaced that the update may touch."""
-        if subresource == "status":
-            return {**old, "status": obj["status"]} if "status" in obj else old
-        obj = admission.defaulted(resource, obj, creating=False)
-        keeps_status = resource.has_status_subresource and subresource is None
-        given = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
-        given["managedFields"] = fields.kept(given.get("managedFields"), old["metadata"].get("managedFields"))
-        system = {key: old["metadata"][key] for key in SYSTEM_FIELDS if key in old["metadata"]}
-        body = {key: value for key, value in obj.items() if not (keeps_status and key == "status")}
-        if keeps_status and "status" in old:
-            body["status"] = old["status"]
-        metadata = {**given, **system, "name": old["metadata"]["name"], "namespace": old["metadata"].get("namespace")}
-        new = assembled(resource, body, metadata)
-        changed = any(new.get(key) != old.get(key) for key in {*new, *old} - {"metadata"})
-        if changed and resource.has_generation and subresource is None:
-            new["metadata"]["generation"] = old["metadata"]["generation"] + 1
-        return new
-
     def _with_fields(self, resource: Resource, old: Obj | None, new: Obj, subresource: str | None) -> Obj:
         if not (self._progress.is_served and self.actor.manager):
             return new
@@ -399,41 +338,12 @@ class Store:
         obj = {**obj, "metadata": ordered(resource, {**obj["metadata"], "resourceVersion": str(progress.version)})}
         table, key = self._tables[resource], key_of(obj)
         if kind == "DELETED":
-            del table.objects[key]
-            del table.keys[bisect.bisect_left(table.keys, key)]
+            table.remove(key)
             self._uids.discard(obj["metadata"]["uid"])
         else:
-            if kind == "ADDED":
-                bisect.insort(table.keys, key)
-                self._uids.add(obj["metadata"]["uid"])
-            table.objects[key] = obj
+            table.put(key, obj)
+            self._uids.add(obj["metadata"]["uid"])
         change = Change(progress.version, kind, resource, key, obj, old, self.clock.now(), self.actor, verb)
         table.history.append(change)
-        progress.pending.append(change)
-        self._deliver()
+        self._subscribers.tell(change)
         return obj
-
-    def _deliver(self) -> None:
-        """Tells the subscribers what is pending. A failing one does not keep the news from the others."""
-        progress = self._progress
-        if progress.delivering:
-            return
-        progress.delivering = True
-        failure: Exception | None = None
-        while progress.pending:
-            change = progress.pending.popleft()
-            for fn in tuple(self._subscribers):
-                try:
-                    fn(change)
-                except Exception as error:
-                    failure = failure or error
-        progress.delivering = False
-        if failure is not None:
-            raise failure
-
-
-def key_of_or_none(obj: Obj) -> str | None:
-    """As `key_of`, for an object that may lack a name."""
-    metadata = obj["metadata"]
-    name, namespace = metadata.get("name"), metadata.get("namespace", "")
-    return store_key(namespace, name) if isinstance(name, str) and isinstance(namespace, str) else None
