@@ -11,7 +11,7 @@ from simcluster.authentication import ADMIN, AUTHENTICATED, Authenticator, User,
 from simcluster.options import Options
 from simcluster.rbac import Attributes, Authorizer
 from simcluster.requests import Target
-from simcluster.resources import by_plural
+from simcluster.resources import NAMESPACES, by_plural
 from simcluster.store import Store
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
@@ -40,13 +40,11 @@ class Access:
     def check(self, user: User, verb: str, target: Target) -> None:
         """Raises ApiError 403."""
         resource = target.resource
-        wanted = Attributes(
-            verb, resource.group, resource.plural, target.subresource, target.namespace or "", target.name
-        )
+        # A namespace lies in itself: a role within it may allow to read it.
+        namespace = target.name or None if resource is NAMESPACES else target.namespace
+        wanted = Attributes(verb, resource.group, resource.plural, target.subresource, namespace or "", target.name)
         if not self.judge(user, wanted)[0]:
-            raise errors.forbidden(
-                resource, user.name, verb, target.namespace, target.name, subresource=target.subresource
-            )
+            raise errors.forbidden(resource, user.name, verb, namespace, target.name, subresource=target.subresource)
 
     def check_path(self, user: User, path: str, verb: str) -> None:
         """Raises ApiError 403 for a path that is no resource."""

@@ -13,6 +13,7 @@ from jobs.models import Job, Lease
 SYSTEM = ("kube-system", "kube-public", "kube-node-lease")
 PREFERRED = ("restartscope-experiments", "experiments", "demo", "default")
 ASKED = 60  # namespaces that are asked about one by one
+READ_EACH = 20  # namespaces whose labels are read one by one
 KNOWN_SECONDS = 20.0  # that an answer is taken for true: a form asks at each key
 
 _known: dict[tuple[str, tuple[str, ...]], tuple[float, list[str]]] = {}
@@ -44,6 +45,16 @@ def namespaces_for(cluster: str, kinds: Iterable[JobKind], writer: Writer) -> li
     return found
 
 
+def pod_security(namespaces: Sequence[str], writer: Writer) -> dict[str, str]:
+    """The pod security standard that each of the namespaces enforces by its label, "" for none; those whose labels may
+    not be read are left out. Raises ``Away`` and ``Refused``."""
+    listed = writer.namespaces()
+    if listed is None:
+        each = {name: writer.pod_security(name) for name in namespaces[:READ_EACH]}
+        return {name: level for name, level in each.items() if level is not None}
+    return {name: listed[name] for name in namespaces if name in listed}
+
+
 def usual(namespaces: Sequence[str]) -> str:
     """The one that a launch takes which names none; "" if there is none."""
     return next((name for name in PREFERRED if name in namespaces), next(iter(namespaces), ""))
@@ -66,8 +77,9 @@ def _places(cluster: str, writer: Writer) -> list[str]:
     """The namespaces that come into question, in order: only what is watched is of use."""
     watched: tuple[str, ...] = settings.RESTARTSCOPE_NAMESPACES
     listed = writer.namespaces()
-    if listed is None:  # they may not be listed: those that are known from elsewhere
+    names = [*listed] if listed is not None else [*watched]
+    if listed is None and not names:  # they may not be listed: those that are known from elsewhere
         seen = Job.objects.filter(cluster__name=cluster).values_list("namespace", flat=True).distinct()
-        listed = [*watched] or [*seen[:ASKED], "default"]
-    chosen = {name for name in listed if not watched or name in watched}
+        names = [*seen[:ASKED], "default"]
+    chosen = {name for name in names if not watched or name in watched}
     return sorted(name for name in chosen if name not in SYSTEM and DNS_LABEL.fullmatch(name))

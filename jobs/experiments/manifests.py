@@ -10,7 +10,8 @@ GRACE_SECONDS = 5  # what a pod is given to end: its scripts end at once
 # Kubeflow's own namespaces inject Istio's proxy into every pod: a sidecar that outlives the job and changes its exits.
 NO_MESH = {"sidecar.istio.io/inject": "false"}
 NOBODY = 65534  # that user's number in most images, busybox's among them; any user but root would do
-# What the pod security standard "restricted" asks of a pod as a whole, and of each of its containers.
+RESTRICTED = "restricted"  # the pod security standard that lets no pod run as root
+# What it asks of a pod as a whole, and of each of its containers.
 POD_SECURITY = {
     "runAsNonRoot": True,
     "runAsUser": NOBODY,
@@ -60,6 +61,12 @@ def replica(
         spec["schedulerName"] = values["scheduler"]
     template = {"metadata": {"annotations": dict(NO_MESH)}, "spec": spec}
     return {"replicas": replicas, "restartPolicy": policy, "template": template}
+
+
+def has_operators_init(job: Object) -> bool:
+    """Whether the training operator adds an init container of its own, which no option of the job reaches."""
+    replicas = job["spec"][BY_KIND[job["kind"]].specs]
+    return job["kind"] == "PyTorchJob" and {"Master", "Worker"} <= set(replicas)
 
 
 def training_job(kind: str, place: Place, replicas: Object, values: Values, **run_policy: object) -> Object:

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from jobs.experiments import fields
 from jobs.experiments.experiment import (
     ActKind,
     Experiment,
@@ -15,7 +16,7 @@ from jobs.experiments.experiment import (
     Text,
     Values,
 )
-from jobs.experiments.manifests import BY_KIND
+from jobs.experiments.manifests import BY_KIND, RESTRICTED
 
 TEXT_LIMIT = 500  # characters
 DIGITS = 9  # of a number: more would be a long wait for a conversion, and is beyond every limit
@@ -49,6 +50,12 @@ class Cost:
 
 def defaults(experiment: Experiment) -> dict[str, Any]:
     return {parameter.name: parameter.default for parameter in experiment.parameters}
+
+
+def defaults_in(experiment: Experiment, level: str | None) -> dict[str, Any]:
+    """The defaults where a namespace enforces this pod security standard; None: that is not known."""
+    usual = defaults(experiment)
+    return usual | ({fields.RESTRICTED.name: level == RESTRICTED} if fields.RESTRICTED.name in usual else {})
 
 
 def check(experiment: Experiment, raw: Mapping[str, str]) -> Checked:

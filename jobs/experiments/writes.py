@@ -17,6 +17,7 @@ from dashboard.env import ClusterSource
 from jobs.domain.kinds import JobKind, kind_of
 from jobs.experiments.experiment import Object
 from jobs.experiments.labels import RUN
+from jobs.experiments.manifests import RESTRICTED
 from jobs.ingest.connection import ConnectionSettingError, connect
 from jobs.ingest.transport import Answer, Stop, TransportError
 
@@ -25,6 +26,8 @@ LIMIT = 16 << 20  # bytes of an answer
 JSON, MERGE = "application/json", "application/merge-patch+json"
 SHOWN = 2000  # characters of the server's words
 READ_ONLY = "RESTARTSCOPE_READ_ONLY is on: nothing is written to a cluster."
+ENFORCE = "pod-security.kubernetes.io/enforce"
+LEVELS = ("privileged", "baseline", RESTRICTED)
 BUSY = (429, 502, 503, 504)  # nobody has looked at the request; a 500 tells what an admission webhook came to
 
 
@@ -155,8 +158,9 @@ class Writer:
         answer = self._send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {}, review)
         return _folder(answer, "status").get("allowed") is True
 
-    def namespaces(self) -> list[str] | None:
-        """The namespaces that are not going away; None if they may not be listed."""
+    def namespaces(self) -> dict[str, str] | None:
+        """The namespaces that are not going away, each with the pod security standard that its label enforces, "" for
+        none; None if they may not be listed."""
         try:
             items = _items(self._read("/api/v1/namespaces", {"limit": "500"}))
         except Refused as refusal:
@@ -164,8 +168,17 @@ class Writer:
                 return None
             raise
         going = [item for item in items if _folder(item, "status").get("phase") == "Terminating"]
-        names = [_folder(item, "metadata").get("name") for item in items if item not in going]
-        return [name for name in names if isinstance(name, str)]
+        left = [_folder(item, "metadata") for item in items if item not in going]
+        return {name: _enforced(metadata) for metadata in left if isinstance(name := metadata.get("name"), str)}
+
+    def pod_security(self, namespace: str) -> str | None:
+        """The standard that a namespace's label enforces, "" for none; None if it may not be read, or is not there."""
+        try:
+            return _enforced(_folder(self._read(f"/api/v1/namespaces/{quote(namespace, safe='')}", {}), "metadata"))
+        except Refused as refusal:
+            if refusal.code in (403, 404):
+                return None
+            raise
 
     # --- simulated clusters
 
@@ -213,6 +226,12 @@ def _folder(obj: Object, name: str) -> Object:
     """The object under a key; an empty one where there is none."""
     found = obj.get(name)
     return found if isinstance(found, dict) else {}
+
+
+def _enforced(metadata: Object) -> str:
+    """As the API server reads the label: a level that it does not know is the strictest one."""
+    level = _folder(metadata, "labels").get(ENFORCE)
+    return "" if level is None else level if level in LEVELS else RESTRICTED
 
 
 def _kind(manifest: Object) -> JobKind:

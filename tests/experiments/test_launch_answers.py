@@ -115,4 +115,4 @@ def test_an_odd_list_of_namespaces_offers_none(answer: bytes) -> None:
         with pytest.raises(Away):
             Writer(Scripted(200, answer)).namespaces()  # type: ignore[arg-type]
     else:
-        assert Writer(Scripted(200, answer)).namespaces() == []  # type: ignore[arg-type]
+        assert Writer(Scripted(200, answer)).namespaces() == {}  # type: ignore[arg-type]

@@ -14,7 +14,7 @@ from jobs.experiments.models import ExperimentRun, RunState
 from jobs.experiments.writes import Writer, cluster_writer
 from simcluster import rbac
 from simcluster.kubeconfig import kubeconfig
-from simcluster.resources import by_kind
+from simcluster.resources import NAMESPACES, by_kind
 from tests.experiments.small import all_run, launch_of, never, text
 from tests.watch.live import Follower, LiveCluster, wait_until
 
@@ -47,11 +47,14 @@ def guarded(tmp_path: Path, settings: Any) -> Iterator[LiveCluster]:
     clusters.forget()
 
 
-def apply(live: LiveCluster, name: str) -> None:
+def apply(live: LiveCluster, name: str, *kinds: str) -> None:
+    """Of the file's objects those of these kinds, by default all."""
     for manifest in yaml.safe_load_all((ROOT / "deploy" / name).read_text(encoding="utf-8")):
         resource = by_kind(manifest["apiVersion"], manifest["kind"])
         assert resource is not None
         namespace = manifest["metadata"].get("namespace")
+        if kinds and manifest["kind"] not in kinds:
+            continue
         if manifest["kind"] == "Namespace":
             live.call(live.store.ensure_namespace, manifest["metadata"]["name"])
         else:
@@ -124,3 +127,12 @@ def test_an_account_that_may_not_list_namespaces_is_offered_those_it_knows(
     with pytest.raises(NotLaunched) as caught:
         launch(launch_of(None, manifests=(), namespace="team-b"))
     assert "team-a" in caught.value.problems["namespace"][0]
+
+
+def test_what_a_namespace_enforces_may_be_read_where_jobs_may_be_created(guarded: LiveCluster, site: Writer) -> None:
+    """Without the right to list namespaces."""
+    apply(guarded, "rbac-experiments.yaml", "Namespace", "Role", "RoleBinding")
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    guarded.call(guarded.store.patch_merge, NAMESPACES, None, NAMESPACE, {"metadata": {"labels": labels}})
+    assert site.namespaces() is None
+    assert clusters.pod_security([NAMESPACE, "team-a"], site) == {NAMESPACE: "restricted"}

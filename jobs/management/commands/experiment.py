@@ -25,7 +25,7 @@ from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import Experiment, Values
 from jobs.experiments.launch import Launch, NotLaunched, launch
 from jobs.experiments.models import ExperimentRun, RunState
-from jobs.experiments.parameters import check
+from jobs.experiments.parameters import check, defaults_in
 from jobs.experiments.report import described, line, told
 from jobs.experiments.verdict import Overall
 from jobs.experiments.writes import Away, Refused, cluster_writer
@@ -112,12 +112,15 @@ class Command(BaseCommand):
         """Raises ``NotLaunched``, ``Away`` and ``Refused``."""
         known = [source.name for source in settings.RESTARTSCOPE_CLUSTERS]
         cluster = options["cluster"] or next(iter(known), "")
+        namespace, level = place_for(cluster, experiment, options["namespace"])
+        given = [text.partition("=")[0] for text in options["set"]]
+        usual = {name: value for name, value in defaults_in(experiment, level).items() if name not in given}
         id_ = uuid.uuid4()
         return Launch(
             experiment,
-            values,
+            {**values, **usual},
             cluster,
-            options["namespace"] or usual_namespace(cluster, experiment),
+            namespace,
             options["job_name"] or f"{experiment.name[:28].rstrip('-')}-{id_.hex[:4]}",
             id_,
             getpass.getuser(),
@@ -254,15 +257,17 @@ def sees(cluster: str, since: float) -> bool:
     return bool(fresh) and all(begun) and all(fresh)
 
 
-def usual_namespace(cluster: str, experiment: Experiment) -> str:
-    """A namespace in which the experiment's jobs may be created. Raises ``NotLaunched``, ``Away`` and ``Refused``."""
+def place_for(cluster: str, experiment: Experiment, namespace: str | None) -> tuple[str, str | None]:
+    """The namespace, else one in which the experiment's jobs may be created, and the pod security standard that it
+    enforces, None where that may not be read. Raises ``NotLaunched``, ``Away`` and ``Refused``."""
     source = clusters.cluster_named(cluster)
     if source is None:
         known = ", ".join(one.name for one in settings.RESTARTSCOPE_CLUSTERS)
         raise NotLaunched({"cluster": [f"No cluster {cluster} in RESTARTSCOPE_CLUSTERS; there: {known}."]})
     kinds = [kind for kind in KINDS if kind.kind in experiment.kinds]
     with cluster_writer(source) as writer:
-        return clusters.usual(clusters.namespaces_for(cluster, kinds, writer))
+        chosen = namespace or clusters.usual(clusters.namespaces_for(cluster, kinds, writer))
+        return chosen, clusters.pod_security([chosen], writer).get(chosen)
 
 
 def sentences(error: NotLaunched) -> list[str]:

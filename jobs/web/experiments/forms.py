@@ -10,9 +10,11 @@ from django.utils.translation import gettext as _
 
 from jobs.experiments.experiment import Experiment, Parameter, ParameterKind
 from jobs.experiments.fields import PODS as POD_PARAMETERS
+from jobs.experiments.fields import RESTRICTED as OPTION
 from jobs.experiments.launch import CLUSTER, GENERAL, JOB_NAME, MANIFEST, NAMESPACE, Launch, NotLaunched, Problems
-from jobs.experiments.parameters import Cost, check, cost, defaults
+from jobs.experiments.parameters import Cost, check, cost, defaults, defaults_in
 from jobs.experiments.words import said
+from jobs.web.experiments import without_root
 from jobs.web.experiments.places import TIMEOUT, UNKNOWN, Answer, ask, cluster_names, kinds_of
 
 TOKEN, CLEAN_UP, SENT = "token", "clean_up", "sent"
@@ -33,6 +35,8 @@ class Field:
     minimum: int | None = None
     maximum: int | None = None
     help: str = ""
+    found: str = ""  # what the cluster says that concerns it
+    finding: str = ""  # the same for the next request, in a hidden field
     problems: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
 
@@ -63,10 +67,14 @@ def read_form(request: HttpRequest, experiment: Experiment, refusal: NotLaunched
     if SENT in data:  # a box that is not ticked is not sent
         flags = [one.name for one in experiment.parameters if one.kind is ParameterKind.FLAG]
         given |= {name: "off" for name in flags if name not in data}
-    checked = check(experiment, given)
     cluster = chosen_cluster(data)
     answer = ask(cluster, kinds_of(experiment))
     namespace = data.get(NAMESPACE, "").strip() or answer.usual
+    level = answer.enforced.get(namespace)
+    box = without_root.box(data, level, sent=SENT in data)
+    if box is not None and OPTION.name in _names(experiment):
+        given[OPTION.name] = box
+    checked = check(experiment, given)
     name = data.get(JOB_NAME, "").strip() or suggested(experiment.name, token)
     clean_up = CLEAN_UP in data if SENT in data else True
     problems: Problems = {key: [said(text)] for key, text in checked.errors.items()}
@@ -97,6 +105,9 @@ def read_form(request: HttpRequest, experiment: Experiment, refusal: NotLaunched
     )
     shown = defaults(experiment) | dict(checked.values)
     fields = [_field(one, given.get(one.name, shown[one.name]), problems, refused) for one in experiment.parameters]
+    for one in fields:
+        if one.name == OPTION.name:
+            one.found, one.finding = without_root.found_words(level, experiment), without_root.finding(level)
     where = where_fields(cluster, namespace, name, answer, problems=problems, refused=refused)
     form.sections = [
         (_("Where"), where),
@@ -146,7 +157,8 @@ def quick_launch(request: HttpRequest, experiment: Experiment) -> Launch:
     if not answer.usual:
         raise NotLaunched({NAMESPACE: [_why_no_choice(answer)]})
     name = suggested(experiment.name, token)
-    return Launch(experiment, defaults(experiment), cluster, answer.usual, name, token, who_of(request))
+    values = defaults_in(experiment, answer.enforced.get(answer.usual))
+    return Launch(experiment, values, cluster, answer.usual, name, token, who_of(request))
 
 
 def suggested(experiment: str, token: uuid.UUID) -> str:

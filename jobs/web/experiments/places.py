@@ -1,15 +1,16 @@
 """What the pages know of clusters: asked beside the request, because a cluster that hangs must not hang a page."""
 
+from collections.abc import Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from time import monotonic
 
 from django.conf import settings
 from django.db import connection
 
 from jobs.domain.kinds import KINDS, JobKind
-from jobs.experiments.clusters import cluster_named, namespaces_for, usual
+from jobs.experiments.clusters import cluster_named, namespaces_for, pod_security, usual
 from jobs.experiments.experiment import Experiment
 from jobs.experiments.writes import Away, Refused, Writer, cluster_writer
 
@@ -24,11 +25,13 @@ _answers: dict[tuple[str, ...], tuple[float, Future["Answer"]]] = {}
 
 @dataclass(frozen=True)
 class Answer:
-    """``namespaces``: where jobs of the kinds may be created. ``problem``: why that is not known."""
+    """``namespaces``: where jobs of the kinds may be created. ``problem``: why that is not known. ``enforced``: the pod
+    security standard that each of them enforces by its label, "" for none, as far as that may be read."""
 
     simulated: bool = False
     namespaces: tuple[str, ...] = ()
     problem: str = ""
+    enforced: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def usual(self) -> str:
@@ -86,6 +89,7 @@ def _answer(cluster: str, kinds: tuple[JobKind, ...]) -> Answer:
 def _told(cluster: str, kinds: tuple[JobKind, ...], writer: Writer) -> Answer:
     simulated = writer.is_simulated()
     try:
-        return Answer(simulated, tuple(namespaces_for(cluster, kinds, writer)))
+        namespaces = tuple(namespaces_for(cluster, kinds, writer))
+        return Answer(simulated, namespaces, enforced=pod_security(namespaces, writer))
     except Refused as refusal:
         return Answer(simulated, problem=refusal.message)

@@ -25,6 +25,7 @@ from jobs.web.errors import error_page
 from jobs.web.experiments.forms import Form, quick_launch, read_form
 from jobs.web.experiments.places import ask, cluster_names, kinds_of
 from jobs.web.experiments.rights import refused_person, rights
+from jobs.web.experiments.without_root import FOUND
 from jobs.web.views.runs import where_to
 
 RUNS_SHOWN = 20
@@ -136,11 +137,14 @@ def quick(request: HttpRequest, name: str) -> HttpResponse:
 
 @require_POST
 def manifest(request: HttpRequest, name: str) -> HttpResponse:
-    """The manifest as it would be sent, as a fragment of the page."""
+    """The manifest as it would be sent, as a fragment of the page; with it fields that follow to another namespace."""
     experiment = experiments().get(name)
     if experiment is None:
         return unknown(request)
-    return render(request, "experiments/_manifest.html", _manifest(read_form(request, experiment)))
+    form = read_form(request, experiment)
+    fields = [one for _title, fields in form.sections for one in fields]
+    moved = [one for one in fields if one.found and one.finding != request.POST.get(FOUND, one.finding)]
+    return render(request, "experiments/_manifest.html", _manifest(form) | {"moved": moved})
 
 
 @require_POST
