@@ -12,7 +12,7 @@ import msgspec
 
 from jobs.domain.facts import ADDED, DELETED, MODIFIED, Facts
 from jobs.domain.kinds import EVENTS, KINDS, PODGROUP_RESOURCES, PODS, JobKind
-from jobs.ingest import wire
+from jobs.ingest import wire, wire_jobs, wire_pods, wire_related
 from jobs.ingest.objects import event_facts, job_facts, podgroup_facts, volcano_job_facts
 from jobs.ingest.pods import pod_facts
 from jobs.ingest.values import WORD_LIMIT, bounded, resource_version, word
@@ -94,13 +94,13 @@ def _family(type_: Any, facts: Callable[[Any, Any], Facts]) -> _Family:
 
 def _job_family(kind: JobKind) -> _Family:
     build: Callable[..., Facts] = job_facts if kind.conditions else volcano_job_facts
-    return _family(wire.job_type(kind), lambda job, metadata: build(kind, job, metadata))
+    return _family(wire_jobs.job_type(kind), lambda job, metadata: build(kind, job, metadata))
 
 
 _FAMILIES: Final[dict[str, _Family]] = {
-    PODS: _family(wire.Pod, pod_facts),
-    EVENTS: _family(wire.Event, lambda event, _metadata: event_facts(event)),
-    **{resource: _family(wire.PodGroup, podgroup_facts) for resource in PODGROUP_RESOURCES},
+    PODS: _family(wire_pods.Pod, pod_facts),
+    EVENTS: _family(wire_related.Event, lambda event, _metadata: event_facts(event)),
+    **{resource: _family(wire_related.PodGroup, podgroup_facts) for resource in PODGROUP_RESOURCES},
     **{kind.resource: _job_family(kind) for kind in KINDS},
 }
 

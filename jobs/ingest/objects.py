@@ -4,7 +4,7 @@ from collections.abc import Iterable
 
 from jobs.domain.facts import Condition, EventFacts, JobFacts, PodGroupFacts, ReplicaSpec, ReplicaStatus
 from jobs.domain.kinds import JobKind
-from jobs.ingest import wire
+from jobs.ingest import wire, wire_jobs, wire_related
 from jobs.ingest.pods import deletion_at, owner_of
 from jobs.ingest.values import bounded, epoch, word
 
@@ -12,25 +12,25 @@ LABEL_LIMIT = 32
 CONDITION_LIMIT = 32
 REPLICA_TYPE_LIMIT = 64
 
-_NO_RUN_POLICY = wire.RunPolicy()
-_NO_SCHEDULING = wire.SchedulingPolicy()
-_NO_JOB_SPEC = wire.JobSpec()
-_NO_VOLCANO_SPEC = wire.VolcanoJobSpec()
-_NO_JOB_STATUS = wire.JobStatus()
-_NO_STATE = wire.VolcanoState()
-_NO_TEMPLATE = wire.PodTemplate()
-_NO_TEMPLATE_SPEC = wire.TemplateSpec()
-_NO_GROUP_SPEC = wire.PodGroupSpec()
-_NO_GROUP_STATUS = wire.PodGroupStatus()
-_NO_REFERENCE = wire.ObjectReference()
-_NO_SOURCE = wire.EventSource()
-_NO_SERIES = wire.EventSeries()
+_NO_RUN_POLICY = wire_jobs.RunPolicy()
+_NO_SCHEDULING = wire_jobs.SchedulingPolicy()
+_NO_JOB_SPEC = wire_jobs.JobSpec()
+_NO_VOLCANO_SPEC = wire_jobs.VolcanoJobSpec()
+_NO_JOB_STATUS = wire_jobs.JobStatus()
+_NO_STATE = wire_jobs.VolcanoState()
+_NO_TEMPLATE = wire_jobs.PodTemplate()
+_NO_TEMPLATE_SPEC = wire_jobs.TemplateSpec()
+_NO_GROUP_SPEC = wire_related.PodGroupSpec()
+_NO_GROUP_STATUS = wire_related.PodGroupStatus()
+_NO_REFERENCE = wire_related.ObjectReference()
+_NO_SOURCE = wire_related.EventSource()
+_NO_SERIES = wire_related.EventSeries()
 
 
 # --- jobs
 
 
-def job_facts(kind: JobKind, job: wire.Job, metadata: wire.JobMetadata) -> JobFacts:
+def job_facts(kind: JobKind, job: wire_jobs.Job, metadata: wire_jobs.JobMetadata) -> JobFacts:
     """Of a Kubeflow job. ``lastReconcileTime`` is no fact: a write that changes nothing else compares equal."""
     spec = job.spec or _NO_JOB_SPEC
     run = spec.run_policy or _NO_RUN_POLICY
@@ -65,7 +65,7 @@ def job_facts(kind: JobKind, job: wire.Job, metadata: wire.JobMetadata) -> JobFa
     )
 
 
-def volcano_job_facts(kind: JobKind, job: wire.VolcanoJob, metadata: wire.JobMetadata) -> JobFacts:
+def volcano_job_facts(kind: JobKind, job: wire_jobs.VolcanoJob, metadata: wire_jobs.JobMetadata) -> JobFacts:
     """Of a Volcano Job: its state is a phase, so its conditions (a list of past phases) are left out.
 
     ``backoff_limit`` is ``spec.maxRetry``.
@@ -100,7 +100,7 @@ def volcano_job_facts(kind: JobKind, job: wire.VolcanoJob, metadata: wire.JobMet
     )
 
 
-def _kubeflow_replicas(kind: JobKind, spec: wire.JobSpec) -> tuple[ReplicaSpec, ...]:
+def _kubeflow_replicas(kind: JobKind, spec: wire_jobs.JobSpec) -> tuple[ReplicaSpec, ...]:
     specs = list((spec.replica_specs or {}).items())[:REPLICA_TYPE_LIMIT]
     return tuple(
         [
@@ -116,11 +116,11 @@ def _kubeflow_replicas(kind: JobKind, spec: wire.JobSpec) -> tuple[ReplicaSpec, 
     )
 
 
-def _volcano_replicas(kind: JobKind, spec: wire.VolcanoJobSpec) -> tuple[ReplicaSpec, ...]:
+def _volcano_replicas(kind: JobKind, spec: wire_jobs.VolcanoJobSpec) -> tuple[ReplicaSpec, ...]:
     return tuple(_volcano_replica(kind, task) for task in (spec.tasks or ())[:REPLICA_TYPE_LIMIT] if task is not None)
 
 
-def _volcano_replica(kind: JobKind, task: wire.ReplicaSpec) -> ReplicaSpec:
+def _volcano_replica(kind: JobKind, task: wire_jobs.ReplicaSpec) -> ReplicaSpec:
     template = task.template or _NO_TEMPLATE
     return ReplicaSpec(
         type=word(task.name) or "",
@@ -130,7 +130,7 @@ def _volcano_replica(kind: JobKind, task: wire.ReplicaSpec) -> ReplicaSpec:
     )
 
 
-def _main_image(kind: JobKind, template: wire.PodTemplate) -> str | None:
+def _main_image(kind: JobKind, template: wire_jobs.PodTemplate) -> str | None:
     """Image of the main container: the kind's name for it, else the default-container annotation's, else the first."""
     containers = [c for c in (template.spec or _NO_TEMPLATE_SPEC).containers or () if c is not None]
     if not containers:
@@ -144,7 +144,7 @@ def _main_image(kind: JobKind, template: wire.PodTemplate) -> str | None:
     return word(containers[0].image)
 
 
-def _conditions(status: wire.JobStatus) -> tuple[Condition, ...]:
+def _conditions(status: wire_jobs.JobStatus) -> tuple[Condition, ...]:
     return tuple(
         [
             Condition(
@@ -161,7 +161,7 @@ def _conditions(status: wire.JobStatus) -> tuple[Condition, ...]:
     )
 
 
-def _replica_statuses(status: wire.JobStatus) -> tuple[ReplicaStatus, ...]:
+def _replica_statuses(status: wire_jobs.JobStatus) -> tuple[ReplicaStatus, ...]:
     statuses = list((status.replica_statuses or {}).items())[:REPLICA_TYPE_LIMIT]
     return tuple(
         [
@@ -172,7 +172,7 @@ def _replica_statuses(status: wire.JobStatus) -> tuple[ReplicaStatus, ...]:
     )
 
 
-def _labels(metadata: wire.JobMetadata) -> tuple[tuple[str, str], ...]:
+def _labels(metadata: wire_jobs.JobMetadata) -> tuple[tuple[str, str], ...]:
     return tuple(_sorted_labels(metadata.labels or {}))[:LABEL_LIMIT]
 
 
@@ -184,7 +184,7 @@ def _sorted_labels(labels: dict[str, str | None]) -> Iterable[tuple[str, str]]:
 # --- PodGroups
 
 
-def podgroup_facts(group: wire.PodGroup, metadata: wire.Metadata) -> PodGroupFacts:
+def podgroup_facts(group: wire_related.PodGroup, metadata: wire.Metadata) -> PodGroupFacts:
     """Of both API groups. Of conditions only type, status and reason: the rest changes at every scheduling cycle."""
     spec = group.spec or _NO_GROUP_SPEC
     status = group.status or _NO_GROUP_STATUS
@@ -215,7 +215,7 @@ def podgroup_facts(group: wire.PodGroup, metadata: wire.Metadata) -> PodGroupFac
 # --- Events
 
 
-def event_facts(event: wire.Event) -> EventFacts:
+def event_facts(event: wire_related.Event) -> EventFacts:
     """Newer sources set no count and no first or last time: the series and ``eventTime`` stand in."""
     involved = event.involved_object or _NO_REFERENCE
     series = event.series or _NO_SERIES

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from jobs.domain.facts import ContainerFacts, PodFacts, Terminated
-from jobs.ingest import wire
+from jobs.ingest import wire, wire_pods
 from jobs.ingest.values import END_OF_TIME, TERMINATION_LIMIT, bounded, epoch, index, truth, word
 
 FINALIZER_LIMIT = 16
@@ -11,14 +11,14 @@ CONTAINER_LIMIT = 64
 GATE_LIMIT = 16
 
 _NO_OWNER = wire.OwnerReference()
-_NO_LABELS = wire.PodLabels()
-_NO_ANNOTATIONS = wire.PodAnnotations()
-_NO_SPEC = wire.PodSpec()
-_NO_STATUS = wire.PodStatus()
-_NO_CONTAINER = wire.ContainerSpec()
-_NO_CONTAINER_STATUS = wire.ContainerStatus()
-_NO_STATE = wire.ContainerState()
-_NO_CONDITION = wire.PodCondition()
+_NO_LABELS = wire_pods.PodLabels()
+_NO_ANNOTATIONS = wire_pods.PodAnnotations()
+_NO_SPEC = wire_pods.PodSpec()
+_NO_STATUS = wire_pods.PodStatus()
+_NO_CONTAINER = wire_pods.ContainerSpec()
+_NO_CONTAINER_STATUS = wire_pods.ContainerStatus()
+_NO_STATE = wire_pods.ContainerState()
+_NO_CONDITION = wire_pods.PodCondition()
 
 
 def owner_of(metadata: wire.Metadata) -> wire.OwnerReference:
@@ -39,7 +39,7 @@ def deletion_at(metadata: wire.Metadata) -> float | None:
     return asked if asked is not None and 0 < asked < END_OF_TIME else None
 
 
-def pod_facts(pod: wire.Pod, metadata: wire.PodMetadata) -> PodFacts:
+def pod_facts(pod: wire_pods.Pod, metadata: wire_pods.PodMetadata) -> PodFacts:
     labels = metadata.labels or _NO_LABELS
     annotations = metadata.annotations or _NO_ANNOTATIONS
     owner = owner_of(metadata)
@@ -87,18 +87,18 @@ def pod_facts(pod: wire.Pod, metadata: wire.PodMetadata) -> PodFacts:
     )
 
 
-def _finalizers(metadata: wire.PodMetadata) -> tuple[str, ...]:
+def _finalizers(metadata: wire_pods.PodMetadata) -> tuple[str, ...]:
     return tuple([name for f in (metadata.finalizers or ())[:FINALIZER_LIMIT] if (name := word(f)) is not None])
 
 
 def _readiness_gates(
-    spec: wire.PodSpec, conditions: dict[str | None, wire.PodCondition]
+    spec: wire_pods.PodSpec, conditions: dict[str | None, wire_pods.PodCondition]
 ) -> tuple[tuple[str, bool], ...]:
     types = [gate.condition_type for gate in (spec.readiness_gates or ())[:GATE_LIMIT] if gate is not None]
     return tuple([(word(t) or "", conditions.get(t, _NO_CONDITION).status == "True") for t in types])
 
 
-def _containers(spec: wire.PodSpec, status: wire.PodStatus) -> tuple[ContainerFacts, ...]:
+def _containers(spec: wire_pods.PodSpec, status: wire_pods.PodStatus) -> tuple[ContainerFacts, ...]:
     main = list(_joined(spec.containers, status.container_statuses, init=False))
     if not spec.init_containers and not status.init_container_statuses:
         return tuple(main[:CONTAINER_LIMIT])
@@ -107,7 +107,10 @@ def _containers(spec: wire.PodSpec, status: wire.PodStatus) -> tuple[ContainerFa
 
 
 def _joined(
-    specs: list[wire.ContainerSpec | None] | None, statuses: list[wire.ContainerStatus | None] | None, *, init: bool
+    specs: list[wire_pods.ContainerSpec | None] | None,
+    statuses: list[wire_pods.ContainerStatus | None] | None,
+    *,
+    init: bool,
 ) -> Iterable[ContainerFacts]:
     """The spec's containers in its order, each with its status; then what only the status names."""
     by_name = {s.name: s for s in statuses or () if s is not None and s.name}
@@ -118,7 +121,9 @@ def _joined(
         yield _container(name or "", _NO_CONTAINER, status, init=init)
 
 
-def _container(name: str, spec: wire.ContainerSpec, status: wire.ContainerStatus, *, init: bool) -> ContainerFacts:
+def _container(
+    name: str, spec: wire_pods.ContainerSpec, status: wire_pods.ContainerStatus, *, init: bool
+) -> ContainerFacts:
     state = status.state or _NO_STATE
     waiting, running, terminated = state.waiting, state.running, state.terminated
     last = status.last_state.terminated if status.last_state is not None else None
@@ -140,7 +145,7 @@ def _container(name: str, spec: wire.ContainerSpec, status: wire.ContainerStatus
     )
 
 
-def _terminated(end: wire.Terminated) -> Terminated:
+def _terminated(end: wire_pods.Terminated) -> Terminated:
     return Terminated(
         exit_code=end.exit_code,
         reason=word(end.reason),
