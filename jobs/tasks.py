@@ -14,7 +14,7 @@ from kombu.exceptions import OperationalError
 
 from jobs import models
 from jobs.experiments.runs import carry_all_on
-from jobs.ingest.connection import ConnectionSettingError
+from jobs.ingest.client import ConnectionSettingError
 from jobs.sessions import Busy, UnknownCluster, configured, run_session
 
 log = logging.getLogger(__name__)

@@ -18,7 +18,8 @@ from jobs.domain.kinds import JobKind, kind_of
 from jobs.experiments.experiment import Object
 from jobs.experiments.labels import RUN
 from jobs.experiments.manifests import RESTRICTED
-from jobs.ingest.connection import ConnectionSettingError, connect
+from jobs.ingest.client import ConnectionSettingError
+from jobs.ingest.connection import connect
 from jobs.ingest.transport import Answer, Stop, TransportError
 
 TIMEOUT = 10.0  # seconds until the head of an answer is here

@@ -10,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from jobs.ingest.connection import Connection, ConnectionSettingError, connect
+from jobs.ingest.client import ConnectionSettingError
+from jobs.ingest.connection import Connection, connect
 from jobs.ingest.transport import Cut, Stalled, Stop, TransportError, Unreachable
 from tests.ingest.recorded import exchange
 from tests.ingest.scripted_server import Reply, ScriptedServer, kubeconfig

@@ -7,7 +7,7 @@ import pytest
 from django.db import DatabaseError
 
 from jobs import models
-from jobs.ingest.connection import ConnectionSettingError
+from jobs.ingest.client import ConnectionSettingError
 from jobs.sessions import Busy, run_session
 from jobs.store import leases
 from jobs.store.streams import cluster_named

@@ -8,7 +8,7 @@ import pytest
 from django.utils import translation
 
 from jobs.domain.kinds import KINDS
-from jobs.ingest import connection, failures
+from jobs.ingest import failures, unreachable
 from jobs.ingest.decode import ApiStatus
 from jobs.ingest.failures import Kind, of_status
 from jobs.ingest.streams import streams_for
@@ -46,8 +46,8 @@ def said() -> Iterator[str]:
     for stream in (STREAM, STREAM._replace(namespace="team-a")):
         for code in (None, 401, 403, 404, 410, 418, 429, 500):
             yield of_status(stream, "watch", ApiStatus(code=code)).sentence
-    yield from (f"https://api:6443 {text}" for _, text in connection._UNREACHABLE)
-    yield connection._why_unreachable("https://api:6443", OSError())
+    yield from (f"https://api:6443 {text}" for _, text in unreachable.CAUSES)
+    yield unreachable.why_unreachable("https://api:6443", OSError())
     yield "Reading pods failed by a fault of this program; see the log. It is tried again."
 
 

@@ -29,7 +29,7 @@ from jobs.experiments.parameters import check, defaults_in
 from jobs.experiments.report import described, line, told
 from jobs.experiments.verdict import Overall
 from jobs.experiments.writes import Away, Refused, cluster_writer
-from jobs.ingest.connection import ConnectionSettingError
+from jobs.ingest.client import ConnectionSettingError
 from jobs.models import Stream
 from jobs.sessions import Busy, configured, run_session
 

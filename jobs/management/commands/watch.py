@@ -12,7 +12,7 @@ from django.db import Error
 
 from jobs.describe import describe
 from jobs.domain.facts import Observation
-from jobs.ingest.connection import ConnectionSettingError
+from jobs.ingest.client import ConnectionSettingError
 from jobs.sessions import Busy, UnknownCluster, configured, run_session
 
 RETRY_SECONDS = 5.0  # after a database error
