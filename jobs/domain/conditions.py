@@ -21,6 +21,7 @@ VOLCANO_PHASES = {
     "Failed": "Failed",
 }
 FINISHED = ("Succeeded", "Failed")
+SET_ANEW = ("Restarting", "Running")  # each removes the other, so that its date is that of the change
 ANY_NUMBER = 1_000_000_000  # of recreations
 
 
@@ -69,8 +70,8 @@ def fold_job(job: JobState, observation: Observation) -> None:
     job.last_observed_at = max(at, job.last_observed_at or at)
     _fold_suspension(job, facts, before)
     moments = _Moments(at, observation.verb == LISTED, since)
-    changed_at = _fold_state(job, facts, moments)
-    _fold_restarting(job, facts, moments, changed_at)
+    changed = _fold_state(job, facts, moments)
+    _fold_restarting(job, facts, moments, changed)
     if observation.verb == DELETED:
         job.present = False
         job.deleted_at = at
@@ -89,6 +90,13 @@ class _Moments(NamedTuple):
         if not self.listed or said is None or (self.since is not None and said < self.since):
             return self.at
         return min(said, self.at)
+
+
+class _Change(NamedTuple):
+    """When the state changed: as we saw it, and as the cluster says."""
+
+    at: float
+    said: float | None
 
 
 def _close(job: JobState, at: float | None) -> None:
@@ -157,7 +165,7 @@ def _note_suspension(job: JobState, at: float, *, suspended: bool) -> None:
         job.resumed.append(at)
 
 
-def _fold_state(job: JobState, facts: JobFacts, moments: _Moments) -> float:
+def _fold_state(job: JobState, facts: JobFacts, moments: _Moments) -> _Change:
     """Answers when the state changed, as far as that is known."""
     state = job_state(facts)
     deciding = condition(facts, state)
@@ -167,17 +175,20 @@ def _fold_state(job: JobState, facts: JobFacts, moments: _Moments) -> float:
     job.state = state
     current = job.open_span(STATE_LANE)
     if current is None or current.value != state:
-        job.end_span(STATE_LANE, start)
-        job.start_span(STATE_LANE, state, start, reason=deciding.reason if deciding else facts.phase)
-    return start
+        job.end_span(STATE_LANE, start, said)
+        dated = {"said_start": said} if state in SET_ANEW and said is not None else {}
+        job.start_span(STATE_LANE, state, start, reason=deciding.reason if deciding else facts.phase, **dated)
+    return _Change(start, said)
 
 
-def _fold_restarting(job: JobState, facts: JobFacts, moments: _Moments, changed_at: float) -> None:
+def _fold_restarting(job: JobState, facts: JobFacts, moments: _Moments, changed: _Change) -> None:
     restarting = condition(facts, "Restarting")
     phase = facts.phase == "Restarting"
     current = job.open_span(RESTARTING_LANE)
     if (restarting or phase) and current is None:
-        start = moments.of(restarting.transition_at if restarting else facts.phase_at)
-        job.start_span(RESTARTING_LANE, "Restarting", start, message=restarting.message if restarting else None)
+        said = restarting.transition_at if restarting else facts.phase_at
+        message = restarting.message if restarting else None
+        dated = {} if said is None else {"said_start": said}
+        job.start_span(RESTARTING_LANE, "Restarting", moments.of(said), message=message, **dated)
     elif not restarting and not phase and current is not None:
-        job.end_span(RESTARTING_LANE, changed_at)
+        job.end_span(RESTARTING_LANE, changed.at, changed.said)

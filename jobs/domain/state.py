@@ -13,6 +13,7 @@ from jobs.domain.facts import JobFacts, PodGroupFacts
 if TYPE_CHECKING:
     from jobs.domain.rollup import Rollup
 
+Detail = int | float | str | bool | None
 ReplicaKey = tuple[str, int, int]  # replica type as the label has it, replica index, job index
 
 STATE_LANE = "state"
@@ -137,14 +138,27 @@ class Replica:
 
 @dataclass(slots=True)
 class Span:
-    """A phase of a lane. ``end`` is None while it is open."""
+    """A phase of a lane. ``end`` is None while it is open. ``detail``: ``said_start`` and ``said_end``, too, where the
+    cluster dates the change: whole seconds of its own clock."""
 
     lane: str
     number: int
     value: str
     start: float | None
     end: float | None = None
-    detail: dict[str, int | str | bool | None] = field(default_factory=dict)
+    detail: dict[str, Detail] = field(default_factory=dict)
+
+    @property
+    def said_start(self) -> float | None:
+        return _seconds(self.detail.get("said_start"))
+
+    @property
+    def said_end(self) -> float | None:
+        return _seconds(self.detail.get("said_end"))
+
+
+def _seconds(value: Detail) -> float | None:
+    return float(value) if isinstance(value, int | float) else None
 
 
 @dataclass(slots=True)
@@ -250,7 +264,7 @@ class JobState:
         spans = self.spans.get(lane)
         return spans[-1] if spans and spans[-1].end is None else None
 
-    def start_span(self, lane: str, value: str, start: float | None, **detail: int | str | bool | None) -> Span:
+    def start_span(self, lane: str, value: str, start: float | None, **detail: Detail) -> Span:
         """Open a new span behind the lane's last one."""
         spans = self.spans.setdefault(lane, [])
         number = spans[-1].number + 1 if spans else 0
@@ -259,9 +273,11 @@ class JobState:
         self.changes.spans[lane, number] = span
         return span
 
-    def end_span(self, lane: str, end: float | None) -> None:
-        """Close the lane's open span, if any."""
+    def end_span(self, lane: str, end: float | None, said: float | None = None) -> None:
+        """Close the lane's open span, if any. ``said``: the cluster's date for it."""
         span = self.open_span(lane)
         if span is not None:
             span.end = end
+            if said is not None:
+                span.detail["said_end"] = said
             self.changes.spans[lane, span.number] = span

@@ -4,6 +4,7 @@
 """
 
 from jobs.domain.intervals import restarting
+from jobs.domain.lengths import length
 from jobs.domain.replicas import flags
 from jobs.domain.restarts import replicas_in, restarts, waves
 from jobs.domain.state import RESTARTING_LANE, JobState
@@ -26,9 +27,11 @@ def restarting_shown(*, times: int = 1, job: int = 0) -> Check:
         by = ", ".join(span.seen_by)
         if span.end is None:
             return met(span.start, say("seen by {by}, it lasts", "由 {by} 看到，仍在持续", by=by), state.uid)
-        seen = say(
-            "seen by {by}, {ms} ms", "由 {by} 看到，持续 {ms} 毫秒", by=by, ms=round((span.end - span.start) * 1000)
-        )
+        seconds = length(span.end - span.start).seconds
+        if seconds is None:
+            seen = say("seen by {by}, how long was not measured", "由 {by} 看到，时长未测得", by=by)
+        else:
+            seen = say("seen by {by}, {ms} ms", "由 {by} 看到，持续 {ms} 毫秒", by=by, ms=round(seconds * 1000))
         return met(span.start, seen, state.uid)
 
     return of_job(job, judge)

@@ -11,6 +11,9 @@ from jobs.web.streamwords import stream_words
 register = template.Library()
 register.filter("number", number)
 register.filter("duration", formats.duration)
+register.filter("lasted", formats.lasted)
+register.filter("lasted_note", formats.lasted_note)
+register.filter("measured", formats.measured)
 register.filter("exit_text", formats.exit_text)
 register.filter("stream_words", stream_words)
 

@@ -2,6 +2,10 @@
 
 from datetime import UTC, datetime
 
+from django.utils.translation import gettext as _
+
+from jobs.domain.lengths import Length, length
+
 MINUTE, HOUR, DAY = 60, 3600, 86400
 
 
@@ -16,6 +20,34 @@ def duration(seconds: float | None) -> str:
     if seconds < 9.95:
         return f"{seconds:.1f}".removesuffix(".0") + " s"
     return _long(_rounded(seconds))
+
+
+def lasted(known: Length | None) -> str:
+    """A length, or what is known of it: ``24 ms``, ``< 1 s``, ``≈ 14 s``, ``not measured``; "" for None."""
+    if known is None:
+        return ""
+    if known.seconds is not None:
+        return duration(known.seconds)
+    if known.said is None:
+        return _("not measured")
+    return f"< {known.said + 1} s" if known.said < 2 else f"≈ {duration(known.said)}"
+
+
+def lasted_note(known: Length | None) -> str:
+    """Why a length is not told in more digits; "" where it was measured."""
+    if known is None or known.seconds is not None or known.said is None:
+        return ""
+    return _("too short to measure") if known.said < 2 else _("by the cluster's clock")
+
+
+def measured(seconds: float | None) -> str:
+    """A duration between two moments by our clock, for which the cluster has no dates."""
+    return lasted(None if seconds is None else length(seconds))
+
+
+def whole_seconds(seconds: float) -> str:
+    """A duration between two moments of the cluster's clock, which has whole seconds."""
+    return "< 1 s" if 0 <= seconds < 1 else duration(seconds)
 
 
 def _long(seconds: int) -> str:

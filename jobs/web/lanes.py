@@ -64,7 +64,7 @@ def span_json(span: Span | SpanRow) -> Json:
         "start": span.start,
         "end": span.end,
     }
-    for name in ("running", "min_member", "reason"):
+    for name in ("running", "min_member", "reason", "said_start", "said_end"):
         if span.detail.get(name) is not None:
             result[name] = span.detail[name]
     return result

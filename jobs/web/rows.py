@@ -13,7 +13,7 @@ from django.utils.translation import ngettext
 from jobs.models import Job
 from jobs.numbers import number
 from jobs.store.pages.jobs import CodeCount, list_codes, list_restart_times, shown_state
-from jobs.web.formats import chip_text, duration
+from jobs.web.formats import chip_text, whole_seconds
 from jobs.web.timeline import cluster_is_live
 
 STRIP_WIDTH = 130.0  # units of the strip's own coordinates, drawn one to one
@@ -85,7 +85,7 @@ class Row:
 
     @property
     def lasted(self) -> str:
-        return _("lasted %(time)s") % {"time": duration(self.duration)} if self.duration is not None else ""
+        return _("lasted %(time)s") % {"time": whole_seconds(self.duration)} if self.duration is not None else ""
 
     @property
     def more_title(self) -> str:

@@ -208,7 +208,8 @@ def touched(changes: JobChanges) -> set[ReplicaKey]:
 
 
 def header(row: Job, job: JobState) -> Json:
-    """The numbers above the timeline. ``over``: when nothing more can restart; open bands end there."""
+    """The numbers above the timeline. ``over``: when nothing more can restart; open bands end there.
+    ``finished``: the cluster's own date of its end."""
     return {
         "kind": row.kind,
         "name": row.name,
@@ -219,6 +220,7 @@ def header(row: Job, job: JobState) -> Json:
         "kubectl": row.kubectl_restarts,
         "hidden": row.hidden_restarts,
         "at_least": row.at_least,
+        "finished": row.finished_at,
         "over": row.finished_at or row.deleted_at or (job.vanished[1] if job.vanished else None),
     }
 

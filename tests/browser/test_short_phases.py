@@ -16,6 +16,19 @@ BEGIN = 1_790_000_000.0
 AT = BEGIN + 5 * DAY  # of the first of three
 LENGTH = 0.025
 WRITE = f"from tests.support.large import write_large; write_large(4, 3, uid='long', begin={BEGIN}, life={5 * DAY})"
+WRITE_UNMEASURED = f"""
+from jobs.models import Span
+from tests.support.large import write_large
+write_large(4, 3, uid="unmeasured", name="unmeasured", begin={BEGIN}, life=600.0)
+for number, dates in enumerate(({{"said_start": 5, "said_end": 5}}, {{"said_start": 5, "said_end": 19}}, {{}})):
+    span = Span.objects.get(job__uid="unmeasured", lane="restarting", number=number)
+    span.end, span.detail = span.start + 0.0002, dates
+    span.save()
+"""
+KNOWN = {  # of the three: on the canvas, and on the card and in the table
+    "en": [("< 1 s", "too short to measure"), ("≈ 14 s", "by the cluster's clock"), ("not measured", "")],
+    "zh-hans": [("< 1 s", "太短，无法测量"), ("≈ 14 s", "按集群时钟"), ("未测得", "")],
+}
 ZOOMS = {
     "20 d": 20 * DAY,
     "5 d": 5 * DAY,
@@ -72,3 +85,40 @@ def test_the_table_says_it_in_milliseconds(long_job: str, page: Any) -> None:
     rows = page.locator("#tabs tbody tr", has_text="Restarting")
     assert rows.count() == 3
     assert all("25 ms" in row for row in rows.all_inner_texts())
+
+
+@pytest.fixture(scope="module")
+def unmeasured_job(site: Site) -> Iterator[str]:
+    """Three Restartings, the two writes of each read at once."""
+    manage(site.env, "shell", "-c", WRITE_UNMEASURED)
+    yield f"{site.address}jobs/unmeasured/"
+
+
+@pytest.mark.parametrize("language", list(KNOWN))
+def test_what_was_not_measured_is_not_told_as_0_ms(unmeasured_job: str, site: Site, page: Any, language: str) -> None:
+    page.context.add_cookies([{"name": "django_language", "value": language, "url": site.address}])
+    page.add_init_script(NOTE_TEXTS)
+    open_job(page, f"{unmeasured_job}?tab=phases")
+    written = texts(page)
+    runs = runs_of(page, "state", "restarting")
+    box = page.locator(CANVAS).bounding_box()
+    rows = page.locator("#tabs tbody tr", has=page.locator("[data-state=Restarting]")).all_inner_texts()
+    assert len(runs) == len(rows) == 3
+    for run, row, (length, note) in zip(runs, rows, KNOWN[language], strict=True):
+        assert run["width"] >= 3
+        assert length in written
+        page.mouse.move(box["x"] + run["left"] + run["width"] / 2, box["y"] + 26 + 18 + 11)
+        said = f"{length} ({note})" if note else length
+        page.wait_for_function("said => document.querySelector('[data-card]').innerText.includes(said)", arg=said)
+        assert length in row and note in row
+        assert "0 ms" not in row
+    assert "0 ms" not in written
+
+
+def test_without_scripts_the_table_tells_the_same(unmeasured_job: str, browser: Any) -> None:
+    context = browser.new_context(java_script_enabled=False)
+    page = context.new_page()
+    page.goto(f"{unmeasured_job}?tab=phases")
+    rows = page.locator("#tabs tbody tr", has=page.locator("[data-state=Restarting]")).all_inner_texts()
+    assert all(length in row and note in row for row, (length, note) in zip(rows, KNOWN["en"], strict=True))
+    context.close()

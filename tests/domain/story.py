@@ -12,8 +12,8 @@ containerStatuses; other containers ``init(fetch,7,rc=3)`` ``side(metrics,3,rc=2
 (CrashLoopBackOff after 3); ``deleting``; ``held=FINALIZER``; ``reason=Evicted``;
 ``disrupted(EvictionByEvictionAPI)``; ``node=las2``; ``policy=Never``, the pod's own; ``unschedulable="why"``.
 Job: ``Running=True`` and so on, conditions in order, ``says="message of the last one"``; ``suspend`` ``resume``;
-``worker=2`` replicas; ``bare``: without a status; for Volcano ``phase=Restarting`` ``retry=1``. PodGroup: a phase,
-``running=3``.
+``worker=2`` replicas; ``bare``: without a status; for Volcano ``phase=Restarting`` ``retry=1``;
+``read=20``: it reached us 20 s after the beginning, and not at once. PodGroup: a phase, ``running=3``.
 """
 
 import re
@@ -150,8 +150,9 @@ class Story:
             made = self._pod(target, _job_uid(owner), words)
         self.version += 1
         name = self._name(target)
+        read = next((BEGIN + float(value or 0) for word, value in words if word == "read"), self.now)
         observation = f.Observation(
-            verb, resource, "ns", name, uid, self.version, self.now, None if verb == f.VANISHED else made
+            verb, resource, "ns", name, uid, self.version, read, None if verb == f.VANISHED else made
         )
         self.observe(observation, _job_uid(owner))
 

@@ -115,4 +115,14 @@ test("a type of many replicas has its strip of restarts", () => {
 test("a Restarting that stays True after the end of the job is cut there", () => {
   assert.deepEqual(L.closedAt([{ start: 1, end: null }, { start: 9, end: null }], 5), [{ start: 1, end: 5 }]);
   assert.deepEqual(L.closedAt([{ start: 1, end: null }], null), [{ start: 1, end: null }]);
+  assert.deepEqual(L.closedAt([{ start: 1, end: 2 }, { start: 3, end: null }], 5, 4), [{ start: 1, end: 2 }, { start: 3, end: 5, said_end: 4 }]);
+});
+
+test("the end of a job is that of its spans' clock, so that a Restarting just before it stays", () => {
+  const states = [{ value: "Running", start: 1 }, { value: "Failed", start: 9.45 }];
+  assert.equal(L.overAt(states, 9), 9.45, "the cluster's word is a whole second before");
+  assert.deepEqual(L.closedAt([{ start: 9.41, end: null }], L.overAt(states, 9), 9), [{ start: 9.41, end: 9.45, said_end: 9 }]);
+  assert.equal(L.overAt(states.slice(0, 1), 12.5), 12.5, "deleted while it ran");
+  assert.equal(L.overAt(states, null), null);
+  assert.equal(L.overAt([], 7), 7);
 });

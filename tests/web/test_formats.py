@@ -7,12 +7,14 @@ import pytest
 from django.conf import settings
 from django.utils import translation
 
+from jobs.domain.lengths import length
 from jobs.numbers import number
 from jobs.templatetags.restartscope import when
-from jobs.web.formats import chip_text, duration, exit_text
+from jobs.web.formats import chip_text, duration, exit_text, lasted, lasted_note, measured, whole_seconds
 
 TABLES = Path(__file__).parent.parent / "js"
 TABLE = json.loads((TABLES / "durations.json").read_text(encoding="utf-8"))
+LENGTHS = json.loads((TABLES / "lengths.json").read_text(encoding="utf-8"))
 NUMBERS = json.loads((TABLES / "numbers.json").read_text(encoding="utf-8"))
 
 
@@ -32,7 +34,18 @@ def test_durations(seconds: float, text: str) -> None:
 
 
 def test_no_duration_is_nothing() -> None:
-    assert duration(None) == ""
+    assert duration(None) == lasted(None) == lasted_note(None) == measured(None) == ""
+
+
+@pytest.mark.parametrize(("seconds", "said", "text", "note"), LENGTHS)
+def test_lengths(seconds: float, said: float | None, text: str, note: str) -> None:
+    with translation.override("en"):
+        known = length(seconds, said)
+        assert (lasted(known), lasted_note(known)) == (text, note)
+
+
+def test_the_clusters_clock_knows_whole_seconds() -> None:
+    assert [whole_seconds(n) for n in (0, 1, 75)] == ["< 1 s", "1 s", "1 m 15 s"]
 
 
 def test_ends() -> None:

@@ -10,7 +10,8 @@ from django.utils.translation import ngettext
 from jobs.domain.cost import cost
 from jobs.domain.ending import ended
 from jobs.domain.findings import findings
-from jobs.domain.intervals import restarting, unobserved
+from jobs.domain.intervals import job_end, restarting, unobserved
+from jobs.domain.lengths import restarting_length
 from jobs.domain.report import restart_policy
 from jobs.domain.said import Evidence, Finding, Said, replica_words
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
@@ -212,7 +213,9 @@ def _shown(job: JobState, end: float) -> Fact | None:
     highlights = restarting(job)
     if not spans:
         return Fact(_("Condition Restarting"), _("never shown"), note=_("seen from the pods")) if highlights else None
-    short = sum((span.end if span.end is not None else end) - (span.start or 0.0) < SHORT for span in spans)
+    over = job_end(job)
+    lengths = [restarting_length(span, job, over, end) for span in spans]
+    short = sum(known is not None and known.under(SHORT) for known in lengths)
     text = ngettext("shown %s time", "shown %s times", len(spans)) % number(len(spans))
     note = ngettext("%s for less than 0.1 s", "%s for less than 0.1 s", short) % number(short) if short else ""
     return Fact(_("Condition Restarting"), text, note=note)

@@ -11,6 +11,7 @@ from jobs.domain.causes import last_code
 from jobs.domain.codes import documented_class, retried, signal_name
 from jobs.domain.cost import cost
 from jobs.domain.intervals import job_end
+from jobs.domain.lengths import Length, restarting_length, span_length
 from jobs.domain.report import flags, restart_policy
 from jobs.domain.said import replica_words
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
@@ -41,24 +42,23 @@ class RestartRow:
     in_place: bool
     lived: float | None
     gap: float | None
-    shown_for: float | None
-    """Seconds for which the job's condition said Restarting; None where it never did."""
+    shown_for: Length | None
+    """For how long the job's condition said Restarting; None where it never did."""
 
 
 def restart_rows(job: JobState, newest: Sequence[Restart], total: int, end: float) -> list[RestartRow]:
     """``newest``: the newest of ``total`` restarts that count, newest first."""
     spans = [span for span in job.spans.get(RESTARTING_LANE, ()) if span.start is not None]
-    end = _over(job, end)
-    return [_restart_row(job, r, total - n, spans, end) for n, r in enumerate(newest)]
-
-
-def _over(job: JobState, end: float) -> float:
-    """Where an open Restarting is cut: the condition may stay True for ever after the job is over."""
     over = job_end(job)
-    return end if over is None else min(over, end)
+    lengths = [restarting_length(span, job, over, end) for span in spans]
+    shown = [(span, known) for span, known in zip(spans, lengths, strict=True) if known is not None]
+    until = end if over is None else min(over, end)
+    return [_restart_row(job, r, total - n, shown, until) for n, r in enumerate(newest)]
 
 
-def _restart_row(job: JobState, restart: Restart, number: int, spans: list[Span], end: float) -> RestartRow:
+def _restart_row(
+    job: JobState, restart: Restart, number: int, shown: list[tuple[Span, Length]], end: float
+) -> RestartRow:
     code = restart.exit_code
     again = restart.running_again_at
     return RestartRow(
@@ -73,7 +73,7 @@ def _restart_row(job: JobState, restart: Restart, number: int, spans: list[Span]
         in_place=restart.number > 0,
         lived=_lived(job.pods.get(restart.pod_uid), restart),
         gap=again - restart.at if again is not None and restart.at is not None else None,
-        shown_for=_shown_for(restart, spans, end),
+        shown_for=_shown_for(restart, shown, end),
     )
 
 
@@ -96,14 +96,16 @@ def _lived(pod: Incarnation | None, restart: Restart) -> float | None:
     return restart.at - began if began is not None and restart.at >= began else None
 
 
-def _shown_for(restart: Restart, spans: list[Span], end: float) -> float | None:
+def _shown_for(restart: Restart, shown: list[tuple[Span, Length]], end: float) -> Length | None:
     if restart.at is None:
         return None
     until = restart.running_again_at if restart.running_again_at is not None else end
-    for span in spans:
-        start, stop = span.start or 0.0, span.end if span.end is not None else end
+    for span, known in shown:
+        stop = span.end if span.end is not None else end
+        # What was read with its end began before that: up to a second more than the cluster says.
+        start = (span.start or 0.0) if known.said is None else stop - known.said - 1
         if start <= until and stop >= restart.at:
-            return stop - start
+            return known
     return None
 
 
@@ -176,7 +178,7 @@ class PhaseRow:
     value: str
     start: float | None
     end: float | None
-    seconds: float | None
+    length: Length | None
     reason: str
     hidden: bool
     """Too short for a poll to see."""
@@ -188,15 +190,16 @@ def phase_rows(job: JobState, end: float) -> list[PhaseRow]:
     spans.sort(key=lambda span: (span.start is not None, span.start or 0.0))
     # The state lane says Restarting, too, while the condition holds: shown once.
     conditions = {span.start for span in spans if span.lane == RESTARTING_LANE}
+    over = job_end(job)
     rows = []
     for span in spans:
         if span.lane == STATE_LANE and span.value == "Restarting" and span.start in conditions:
             continue
-        until = _over(job, end) if span.lane == RESTARTING_LANE else end
-        seconds = (span.end if span.end is not None else until) - span.start if span.start is not None else None
-        short = span.end is not None and seconds is not None and seconds < UNSEEN_BY_POLLING
+        restarting = span.lane == RESTARTING_LANE
+        known = restarting_length(span, job, over, end) if restarting else span_length(span, end)
+        short = span.end is not None and known is not None and known.under(UNSEEN_BY_POLLING)
         reason = str(span.detail.get("reason") or span.detail.get("message") or "")
-        rows.append(PhaseRow(span.lane, span.value, span.start, span.end, seconds, reason, short))
+        rows.append(PhaseRow(span.lane, span.value, span.start, span.end, known, reason, short))
     return rows
 
 

@@ -65,6 +65,7 @@ MODULES = tuple(
                 "keys",
                 "lanes",
                 "layout",
+                "lengths",
                 "minimap",
                 "model",
                 "palette",

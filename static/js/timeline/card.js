@@ -1,7 +1,8 @@
 // The hover card: what is under the pointer, in words. Built of text nodes only; nothing of the cluster becomes markup.
 
-import { clock, duration, exitText, number, utc } from "../format.js";
+import { clock, exitText, number, utc } from "../format.js";
 import { t } from "../messages.js";
+import { lasted, lastedNote, measured, spanLength } from "./lengths.js";
 
 const EDGE = 8;
 // Why a recreation is no restart (jobs/words.py says it in the table).
@@ -73,9 +74,9 @@ export function podCard(pod, horizon) {
   const rows = [
     [t("created"), when(pod.created)],
     [t("running"), when(pod.running)],
-    [t("start took"), pod.running && pod.created ? duration(pod.running - pod.created) : ""],
+    [t("start took"), pod.running && pod.created ? measured(pod.running - pod.created) : ""],
     [t("ended"), when(pod.ended)],
-    [t("ran for"), pod.running ? duration((pod.ended ?? horizon) - pod.running) : ""],
+    [t("ran for"), pod.running ? measured((pod.ended ?? horizon) - pod.running) : ""],
     [t("exit code"), pod.ended && pod.code !== null && pod.code !== undefined ? exitText(pod.code, pod.reason) : ""],
     [t("cause"), pod.cause],
     [t("not counted"), pod.excluded ? t(EXCLUDED[pod.excluded] ?? pod.excluded) : ""],
@@ -92,11 +93,16 @@ export function spanCard(span, horizon) {
     [t("from"), when(span.start)],
     [t("times"), span.times ? number(span.times) : ""],
     [t("to"), span.end === null ? t("still open") : when(span.end)],
-    [t("lasted"), duration((span.end ?? horizon) - span.start)],
+    [t("lasted"), lengthWords(spanLength(span, horizon))],
     [t("reason"), span.reason],
     [t("running"), span.min_member ? t("{n} of {m}", { n: number(span.running ?? 0), m: number(span.min_member) }) : ""],
   ];
   return [title(span.value || t("no phase yet")), list(rows)];
+}
+
+function lengthWords(length) {
+  const note = lastedNote(length);
+  return note ? `${lasted(length)} (${note})` : lasted(length);
 }
 
 function when(epoch) {

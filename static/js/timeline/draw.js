@@ -1,8 +1,9 @@
 // The one drawer: puts a view on a canvas and knows nothing of where it comes from. Everything is drawn in CSS pixels.
 
-import { duration, isolate, number } from "../format.js";
+import { isolate, number } from "../format.js";
 import { hottest, strength } from "./heat.js";
 import { AXIS, MIN_RESTARTING, between, box, caps, countText, replicaName, spread, visible } from "./layout.js";
+import { lasted, spanLength } from "./lengths.js";
 import { ends, segments } from "./segments.js";
 import { secondsPerPixel, toX } from "./scale.js";
 import { ticks } from "./ticks.js";
@@ -176,7 +177,7 @@ function drawRestarting(pen, view, row, top) {
     const area = span.start === null ? null : box(view.scale, span.start, end, MIN_RESTARTING);
     if (!area) continue;
     const left = Math.round(area.left); // whole pixels: three of them must not be two and a shade
-    boxes.push({ left, width: Math.max(MIN_RESTARTING, Math.round(area.right) - left), text: spanText(span, end) });
+    boxes.push({ left, width: Math.max(MIN_RESTARTING, Math.round(area.right) - left), text: spanText(span, view.horizon) });
   }
   for (const area of boxes) {
     rounded(pen, area.left, top - 1, area.width, row.height + 2, 2);
@@ -194,8 +195,8 @@ function drawRestarting(pen, view, row, top) {
   }
 }
 
-const spanText = (span, end) =>
-  span.times ? `${number(span.times)} ×` : `${duration(end - span.start)}${span.end === null ? "…" : ""}`;
+const spanText = (span, horizon) =>
+  span.times ? `${number(span.times)} ×` : `${lasted(spanLength(span, horizon))}${span.end === null ? "…" : ""}`;
 
 function marker(pen, view, x, y) {
   pen.beginPath();

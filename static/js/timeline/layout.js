@@ -158,8 +158,19 @@ export function between(intervals, start, end) {
   return intervals.slice(first, Math.max(first, last));
 }
 
+// When the job was over by our clock, as the spans are: the header's word may be the cluster's, in whole seconds, and so
+// before what led to the end. `states`: its spans in order.
+export function overAt(states, over) {
+  const last = states[states.length - 1];
+  return over !== null && ["Succeeded", "Failed"].includes(last?.value) ? (last.start ?? over) : over;
+}
+
 // Spans as they are to be highlighted: cut where the job was over, although its condition may stay True for ever.
-export function closedAt(spans, over) {
+// `finished`: the cluster's date for that moment.
+export function closedAt(spans, over, finished) {
   if (over === null) return spans;
-  return spans.filter((span) => span.start < over).map((span) => ({ ...span, end: Math.min(span.end ?? over, over) }));
+  const said = typeof finished === "number" ? { said_end: finished } : {};
+  return spans
+    .filter((span) => span.start < over)
+    .map((span) => (span.end !== null && span.end <= over ? span : { ...span, ...said, end: over }));
 }

@@ -1,13 +1,14 @@
 // The timeline of one job: model, scale and input put together around one canvas.
 
-import { clock, duration, exitText } from "../format.js";
+import { clock, exitText } from "../format.js";
 import { t } from "../messages.js";
 import { Card } from "./card.js";
 import { draw } from "./draw.js";
 import { hit, neighbour } from "./hit.js";
 import { listen } from "./input.js";
 import { cellAt } from "./heat.js";
-import { AXIS, closedAt, gutterFor, longestCount, rows, united, visible } from "./layout.js";
+import { AXIS, closedAt, gutterFor, longestCount, overAt, rows, united, visible } from "./layout.js";
+import { measured } from "./lengths.js";
 import { MINIMAP, drawMinimap, listenMinimap } from "./minimap.js";
 import { emptyModel, evict, horizon, lane, marks, merge, podsByReplica, restartsByPod } from "./model.js";
 import { hatch, readPalette } from "./palette.js";
@@ -231,13 +232,14 @@ export class Timeline {
     const scale = this.#scale();
     const spans = spansFor(this.model, scale, S.secondsPerPixel(scale));
     if (this.derived?.spans === spans) return this.derived;
+    const { over = null, finished } = this.model.job;
+    const states = lane(spans, "state");
     const lanes = {
-      state: lane(spans, "state"),
-      restarting: closedAt(lane(spans, "restarting"), this.model.job.over ?? null),
+      state: states,
+      restarting: closedAt(lane(spans, "restarting"), overAt(states, over), finished),
       podgroup: lane(spans, "podgroup"),
     };
     const restarts = restartsByPod(this.model);
-    const over = this.model.job.over ?? null;
     const bands = [...this.model.restarts.values()]
       .filter((restart) => restart.counts && restart.at !== null)
       .map((restart) => ({ start: restart.at, end: restart.until ?? over }));
@@ -366,7 +368,7 @@ export class Timeline {
 
 function describe(pod, until) {
   const parts = [pod.name, t("created at {time}", { time: clock(pod.created ?? pod.ended) })];
-  if (pod.running) parts.push(t("ran {duration}", { duration: duration((pod.ended ?? until) - pod.running) }));
+  if (pod.running) parts.push(t("ran {duration}", { duration: measured((pod.ended ?? until) - pod.running) }));
   if (pod.ended) parts.push(t("ended with {code}", { code: exitText(pod.code, pod.reason) }));
   return parts.join(", ");
 }
