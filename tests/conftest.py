@@ -1,6 +1,8 @@
 """Fixtures that every test may use: real servers, processes that are always killed, a browser."""
 
 import os
+import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -11,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.utils import timezone, translation
 
 from demo import processes as child_processes
 from demo import valkey as embedded_valkey
@@ -52,6 +55,35 @@ def forget_the_index() -> Iterator[None]:
     index = sys.modules.get("jobs.store.pages.index")
     if index is not None:
         index.forget()
+
+
+@pytest.fixture(autouse=True)
+def the_process_is_left_as_it_was() -> Iterator[None]:
+    """Which tests share a process is chance, so what one of them leaves changed makes another fail now and then."""
+    before = _process_wide()
+    yield
+    changed = {name: (before[name], now) for name, now in _process_wide().items() if now != before[name]}
+    assert not changed, f"left changed for the next test (before, after): {changed}"
+
+
+def _process_wide() -> dict[str, Any]:
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
+    return {
+        "signal handlers": [signal.getsignal(number) for number in numbers],
+        "environment": environment,
+        "working folder": str(Path.cwd()),
+        "language": translation.get_language(),
+        "time zone": timezone.get_current_timezone_name(),
+        "umask": _umask(),
+        "socket timeout": socket.getdefaulttimeout(),
+    }
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
 
 
 class Processes:

@@ -158,9 +158,8 @@ def test_a_mistake_ends_the_process_with_a_sentence(processes: Any) -> None:
 
 
 @pytest.fixture
-def refused(settings: Any, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]:
+def refused(settings: Any, capsys: pytest.CaptureFixture[str]) -> Callable[..., str]:
     """Runs the command in this process, where it must end with status 2; answers its words."""
-    monkeypatch.setattr(signal, "signal", lambda *_: None)  # the signals of the tests are their own
 
     def run(source: str, **options: Any) -> str:
         settings.RESTARTSCOPE_CLUSTERS = (ClusterSource("demo", source),)

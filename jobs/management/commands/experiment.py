@@ -30,6 +30,7 @@ from jobs.experiments.report import described, line, told
 from jobs.experiments.verdict import Overall
 from jobs.experiments.writes import Away, Refused, cluster_writer
 from jobs.ingest.client import ConnectionSettingError
+from jobs.management.interrupts import handling
 from jobs.models import Stream
 from jobs.sessions import Busy, configured, run_session
 
@@ -161,7 +162,7 @@ class Command(BaseCommand):
 
         Whoever ends the command stops the run and has it cleaned up; a second time it ends at once.
         """
-        with _interrupted_by_term():
+        with handling(signal.default_int_handler, signal.SIGTERM):  # a request to end, as CI sends it, is a Ctrl-C
             try:
                 self._carry_on(run)
             except KeyboardInterrupt:
@@ -234,16 +235,6 @@ class Command(BaseCommand):
 @contextmanager
 def _nothing() -> Iterator[None]:
     yield
-
-
-@contextmanager
-def _interrupted_by_term() -> Iterator[None]:
-    """Within the block a request to end, as CI sends it, is what Ctrl-C is."""
-    former = signal.signal(signal.SIGTERM, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGTERM, former)
 
 
 def sees(cluster: str, since: float) -> bool:

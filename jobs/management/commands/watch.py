@@ -13,6 +13,7 @@ from django.db import Error
 from jobs.describe import describe
 from jobs.domain.facts import Observation
 from jobs.ingest.client import ConnectionSettingError
+from jobs.management.interrupts import handling
 from jobs.sessions import Busy, UnknownCluster, configured, run_session
 
 RETRY_SECONDS = 5.0  # after a database error
@@ -29,10 +30,9 @@ class Command(BaseCommand):
     def handle(self, *, cluster: str | None, seconds: float | None, quiet: bool, **_: Any) -> None:
         call_command("migrate", verbosity=0, interactive=False)
         stop = threading.Event()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, lambda *_: stop.set())
         try:
-            self._watch(cluster, stop, seconds, quiet=quiet)
+            with handling(lambda *_: stop.set(), signal.SIGINT, signal.SIGTERM):
+                self._watch(cluster, stop, seconds, quiet=quiet)
         except (Busy, UnknownCluster, ConnectionSettingError) as error:
             self.stderr.write(str(error))
             sys.exit(2)
