@@ -45,7 +45,7 @@ _EXAMPLES = """
 def main(arguments: Sequence[str]) -> int:
     """Prints the answer. Exit codes: 0, 1 if the cluster refused or did not answer, 2 for a wrong argument."""
     parser = _parser()
-    given = parser.parse_args(arguments)
+    given = parser.parse_intermixed_args(arguments)
     words = [*([given.name] if given.name else []), *given.parameters]
     body: Obj = {}
     if given.command == "act":
@@ -72,6 +72,7 @@ def main(arguments: Sequence[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m simcluster",
+        usage="%(prog)s COMMAND [act] [key=value ...] [--kubeconfig FILE] [--server URL]",
         description="Sends a request of the control API to a simulated cluster that runs.",
         epilog=f"examples:{_EXAMPLES}",
         formatter_class=argparse.RawDescriptionHelpFormatter,

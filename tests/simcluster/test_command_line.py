@@ -147,6 +147,7 @@ def test_mishaps_of_the_server_by_command(running: Running) -> None:
         (["faults", "code=200"], 1, "200"),
         (["state", "--server", "http://127.0.0.1:1"], 1, "refused"),
         (["state", "--server", "gopher://x"], 1, "http://"),
+        (["act", "--server", "http://127.0.0.1:1", "lose_node", "name=las9"], 1, "refused"),
     ],
 )
 def test_a_wrong_command_is_explained(running: Running, arguments: list[str], code: int, word: str) -> None:
