@@ -27,6 +27,12 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--database-only", action="store_true", help="only tests that use Django's database")
 
 
+def pytest_configure() -> None:
+    """Whoever starts the tests in the background of a script has them, and what they start, ignore Ctrl-C."""
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     if not config.getoption("--database-only"):
         return
@@ -62,19 +68,19 @@ def the_process_is_left_as_it_was() -> Iterator[None]:
     """Which tests share a process is chance, so what one of them leaves changed makes another fail now and then."""
     before = _process_wide()
     yield
+    translation.deactivate()  # Django's test client leaves the last request's
+    timezone.deactivate()
     changed = {name: (before[name], now) for name, now in _process_wide().items() if now != before[name]}
     assert not changed, f"left changed for the next test (before, after): {changed}"
 
 
 def _process_wide() -> dict[str, Any]:
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD, signal.SIGALRM)
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGCHLD)
     environment = {name: value for name, value in os.environ.items() if name != "PYTEST_CURRENT_TEST"}
     return {
         "signal handlers": [signal.getsignal(number) for number in numbers],
         "environment": environment,
         "working folder": str(Path.cwd()),
-        "language": translation.get_language(),
-        "time zone": timezone.get_current_timezone_name(),
         "umask": _umask(),
         "socket timeout": socket.getdefaulttimeout(),
     }

@@ -138,10 +138,6 @@ def test_kubectl_learns_that_the_server_validates(server: SimServer) -> None:
     assert server.get("/openapi/v3/apis/example.com/v1").status == 404
 
 
-def test_too_large_a_body(server: SimServer) -> None:
-    assert server.request("POST", JOBS, b" " * (3 * 1024 * 1024 + 1)).status == 413
-
-
 @pytest.mark.parametrize(
     ("method", "path", "code"),
     [
