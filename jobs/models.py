@@ -48,6 +48,7 @@ class Stream(models.Model):
     listed_at = Time(null=True)
     last_event_at = Time(null=True)
     alive_at = Time(null=True)
+    gap_open = models.BooleanField(default=False)  # the jobs it concerns are marked: not watched since alive_at, still
     per_minute = models.FloatField(default=0)  # events of the minute before last_event_at, older ones fading out
     events = models.BigIntegerField(default=0)  # watch lines read
     changes = models.BigIntegerField(default=0)  # observations stored

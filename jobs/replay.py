@@ -14,6 +14,7 @@ from jobs.domain.facts import DELETED, LISTED, EventFacts, JobFacts, Observation
 from jobs.ingest.decode import DecodeError, RecordedLine, decode_recorded
 from jobs.ingest.streams import StreamKey
 from jobs.store.append import append
+from jobs.store.gaps import Gap, unobserved
 from jobs.store.ledger import Counts, Ledger
 from jobs.store.streams import StreamUpdate, cluster_named, stream_for
 
@@ -158,7 +159,7 @@ class Replay:
         self.flush_applied()
         resources = {observation.resource for observation in listed} | {"pods"}
         for resource in sorted(resources):
-            self.ledger.unwatched(resource, None, at, lambda job: job.uid in source.jobs)
+            unobserved(self.ledger, Gap(resource, None, lambda job: job.uid in source.jobs), at)
 
     def _add(self, source: Recording, observation: Observation) -> None:
         job = _job_uid(observation)

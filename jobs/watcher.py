@@ -26,13 +26,16 @@ from jobs.ingest.messages import (
 )
 from jobs.ingest.streams import VOLCANO_LABEL, StreamKey
 from jobs.logs import LogFetcher
-from jobs.store import leases
+from jobs.store import gaps, leases
 from jobs.store.append import StoredLog, append
+from jobs.store.gaps import Gap
 from jobs.store.ledger import Ledger
+from jobs.store.leftover import NOT_CONFIGURED, hand_over
 from jobs.store.streams import StreamUpdate, cluster_named, stream_for
 
 log = logging.getLogger(__name__)
 
+LATE_SECONDS = 20.0  # a stream that is not watched for so long leaves an unobserved interval; most go on before
 TICK_SECONDS = 5.0  # an idle watcher renews its lease and says that it lives this often
 
 Batch = Sequence[tuple[StreamKey, Message]]
@@ -63,7 +66,14 @@ class Watcher:
         self._logs = logs
         self._streams: dict[StreamKey, models.Stream] = {key: stream_for(self.cluster, key) for key in keys}
         self._updates: dict[StreamKey, StreamUpdate] = {}
-        self._watching: set[StreamKey] = set()  # by this watcher: the stored state may be that of one that was killed
+        for stream in hand_over(self.cluster, list(self._streams.values())):
+            key = StreamKey(stream.resource, stream.namespace, stream.selector)
+            self._streams[key] = stream
+            if stream.state != NOT_CONFIGURED:
+                self._updates[key] = StreamUpdate(state=NOT_CONFIGURED, detail="", state_since=clock())
+        # By this watcher: the stored state may be that of one that was killed.
+        self._watching: set[StreamKey] = set()
+        self._away_since = dict.fromkeys(self._streams, clock())  # the others: how long this watcher knows
         self._expired: dict[StreamKey, str] = {}  # why a stream lists again
         self._last_tick = 0.0
         self._reported: set[tuple[StreamKey, str]] = set()
@@ -96,6 +106,7 @@ class Watcher:
                 leases.renew(self._lease, now)
         if self._watching:
             self.ledger.alive(now)
+        self._mark_open_gaps(now)
         updates = [(self._streams[key], update) for key, update in self._updates.items()]
         changes = [row.observation for row in self.ledger.rows]
         tails = self._log_tails(now, changes)
@@ -107,6 +118,29 @@ class Watcher:
         if self._on_change is not None:
             for observation in changes:
                 self._on_change(observation)
+
+    def _mark_open_gaps(self, now: float) -> None:
+        """Jobs whose pods, or who themselves, are not watched while others are: what happens to them is not seen."""
+        for key, since in self._away_since.items():
+            if self._gap_is_open(key):
+                gaps.still_not_watched(self.ledger, self._gap(key), now)
+            elif gaps.enters_the_count(key.resource) and now - since >= LATE_SECONDS:
+                gaps.not_watched(self.ledger, self._gap(key), now)
+                self._update(key).gap_open = True
+
+    def _close_gap(self, key: StreamKey) -> None:
+        if self._gap_is_open(key):
+            gaps.watched_again(self.ledger, self._gap(key))
+            self._update(key).gap_open = False
+
+    def _gap_is_open(self, key: StreamKey) -> bool:
+        told = self._updates[key].gap_open if key in self._updates else None
+        return self._streams[key].gap_open if told is None else told
+
+    def _gap(self, key: StreamKey) -> Gap:
+        """Since its last sign of life nobody has watched the stream."""
+        told = self._updates[key].alive_at if key in self._updates else None
+        return Gap(key.resource, told or self._streams[key].alive_at, lambda job: _concerns(key, job))
 
     def _log_tails(self, now: float, changes: list[Observation]) -> list[StoredLog]:
         """Ask for the logs of what has ended now; answers those that have come, their jobs marked as changed."""
@@ -173,19 +207,22 @@ class Watcher:
     def _list_done(self, key: StreamKey, done: ListDone) -> None:
         """A list is complete: what it lacks has vanished, and nobody watched since the stream was last alive."""
         stream, update = self._streams[key], self._update(key)
-        since = update.alive_at or stream.alive_at
+        gap = self._gap(key)
+        self._close_gap(key)
         # An Event stream that lists again has lost nothing that is counted (restart facts, section 6).
         if key.resource != EVENTS:
             reason = self._expired.pop(key, "listed again")
             # Before anything vanishes: a job whose pods are all gone has nothing left to miss.
-            self.ledger.unwatched(key.resource, since, done.finished_at, lambda job: _concerns(key, job))
-            if since is not None:
-                update.gaps.append((since, done.finished_at, reason))
+            gaps.unobserved(self.ledger, gap, done.finished_at)
+            if gap.since is not None:
+                update.gaps.append((gap.since, done.finished_at, reason))
         if not done.unreadable:
             gone = self.ledger.missing(stream.pk, set(done.seen), done.resource_version, done.finished_at)
             self.ledger.look_up(gone)
             self._apply(key, gone)
         update.listed_at = update.alive_at = done.finished_at
+        if key in self._away_since:
+            self._away_since[key] = done.finished_at
 
     def _count_skipped(self, key: StreamKey, reason: str, number: int, sample: str) -> None:
         skipped = self._update(key).skipped
@@ -197,7 +234,13 @@ class Watcher:
             )
 
     def _status(self, key: StreamKey, message: Status) -> None:
-        (self._watching.add if message.state is State.WATCHING else self._watching.discard)(key)
+        if message.state is State.WATCHING:
+            self._watching.add(key)
+            self._away_since.pop(key, None)
+            self._close_gap(key)
+        else:
+            self._watching.discard(key)
+            self._away_since.setdefault(key, message.at)
         stream, update = self._streams[key], self._update(key)
         known = (update.state or stream.state, update.detail if update.detail is not None else stream.detail)
         if known == (message.state.value, message.sentence):

@@ -114,13 +114,16 @@ def segments(job: JobState) -> list[tuple[float | None, float | None]]:
     return result
 
 
-def unobserved(job: JobState) -> list[tuple[float | None, float]]:
-    """The unobserved intervals of a job, merged, oldest first; a start of None means "from the beginning"."""
+def unobserved(job: JobState) -> list[tuple[float | None, float | None]]:
+    """The unobserved intervals of a job, merged, oldest first.
+
+    A start of None means "from the beginning", an end of None that nobody watches now.
+    """
+    gaps = [(-OPEN if gap.start is None else gap.start, gap.end) for gap in job.unobserved]
     merged: list[tuple[float, float]] = []
-    for gap in sorted(job.unobserved, key=lambda g: (g.start if g.start is not None else -OPEN, g.end)):
-        start = gap.start if gap.start is not None else -OPEN
+    for start, end in sorted([*gaps, *((since, OPEN) for since in job.unwatched.values())]):
         if merged and start <= merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(merged[-1][1], gap.end))
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:
-            merged.append((start, gap.end))
-    return [(None if start == -OPEN else start, end) for start, end in merged]
+            merged.append((start, end))
+    return [(None if start == -OPEN else start, None if end == OPEN else end) for start, end in merged]

@@ -55,11 +55,30 @@ def unobserved(job: JobState, start: float | None, end: float, resource: str) ->
 
     It must have been over when the interval began: what finished in it may have restarted in it.
     """
-    ended = job_end(job)
-    if ended is not None and start is not None and ended <= start and not job.pods_left:
+    if start is not None and _was_over(job, start):
         return
     job.unobserved.append(Unobserved(start, end, resource))
     job.changes.job = job.changes.every_replica = True
+
+
+def not_watched(job: JobState, since: float, resource: str) -> None:
+    """Note that nobody watches ``resource`` since then, and until further notice."""
+    if resource not in job.unwatched and not _was_over(job, since):
+        job.unwatched[resource] = since
+        job.changes.job = job.changes.every_replica = True
+
+
+def watched_again(job: JobState, resource: str) -> bool:
+    """``resource`` is watched again; what was missed, if anything, is noted by :func:`unobserved`. False: it was."""
+    if job.unwatched.pop(resource, None) is None:
+        return False
+    job.changes.job = job.changes.every_replica = True
+    return True
+
+
+def _was_over(job: JobState, at: float) -> bool:
+    ended = job_end(job)
+    return ended is not None and ended <= at and not job.pods_left
 
 
 def _reduce_job(job: JobState, observation: Observation) -> None:

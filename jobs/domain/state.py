@@ -246,6 +246,7 @@ class JobState:
     resumed: list[float] = field(default_factory=list)
     started_suspended: bool = False
     unobserved: list[Unobserved] = field(default_factory=list)
+    unwatched: dict[str, float] = field(default_factory=dict)  # pods, jobs: since when nobody watches them, still
     creations: dict[str, Creations] = field(default_factory=dict)  # by the Event's name
     refusals: dict[str, Refusal] = field(default_factory=dict)  # by the Event's name
     failing: str = ""  # UID of the pod that failed first in the gang restart under way (gang.py)

@@ -36,7 +36,7 @@ def replica_numbers(job: JobState, replica: Replica, proven: int = 0) -> Numbers
 
 def incomplete(job: JobState) -> bool:
     """Whether something may have been missed: an unobserved interval, or a job of which only pods were seen."""
-    return bool(job.unobserved) or job.facts is None
+    return bool(job.unobserved or job.unwatched) or job.facts is None
 
 
 def job_numbers(job: JobState) -> Numbers:

@@ -114,7 +114,7 @@ def _was_unwatched(step: Step, observed: Observed) -> bool:
     job = observed.jobs[step.job] if step.job < len(observed.jobs) else None
     if job is None:
         return step.job < len(observed.jobs)
-    return any(end > observed.launched_at for _, end in unobserved(job))
+    return any(end is None or end > observed.launched_at for _, end in unobserved(job))
 
 
 def _refusals(experiment: Experiment, values: Values, observed: Observed) -> tuple[Text, ...]:

@@ -5,7 +5,7 @@ forgets jobs that are gone. After an error in an append it must be thrown away: 
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from django.db.models import Max
@@ -13,8 +13,8 @@ from django.db.models import Max
 from jobs import models
 from jobs.domain.clock import occurred_at
 from jobs.domain.facts import DELETED, VANISHED, EventFacts, Facts, JobFacts, Observation, PodFacts, PodGroupFacts
-from jobs.domain.kinds import BY_RESOURCE, KINDS, PODGROUP_RESOURCES, PODS, kind_of
-from jobs.domain.reducer import new_job, reduce, unobserved
+from jobs.domain.kinds import KINDS, PODGROUP_RESOURCES, kind_of
+from jobs.domain.reducer import new_job, reduce
 from jobs.domain.state import JobState
 from jobs.store.codec import facts_text
 from jobs.store.load import load_states
@@ -120,7 +120,7 @@ class Ledger:
     def job_of(self, job_uid: str) -> JobState | None:
         """The job of that UID, from memory or the store."""
         if job_uid not in self.jobs:
-            self._load_jobs([job_uid])
+            self.load_jobs([job_uid])
         return self.jobs.get(job_uid)
 
     def missing(self, stream_id: int, seen: set[str], version: int, at: float) -> list[Observation]:
@@ -139,30 +139,6 @@ class Ledger:
             for uid, resource, namespace, name in there.values()
             if uid not in seen
         ]
-
-    def unwatched(
-        self, resource: str, start: float | None, end: float, concerns: Callable[[JobState], bool] = lambda _: True
-    ) -> None:
-        """Nobody watched ``resource`` from ``start`` (None: ever before) to ``end``: mark the jobs it ``concerns``."""
-        if resource != PODS and resource not in BY_RESOURCE:
-            return  # Events and PodGroups do not enter the count
-        rows = models.Job.objects.filter(cluster=self.cluster, present=True)
-        self._load_jobs([uid for uid in rows.values_list("uid", flat=True) if uid not in self.jobs])
-        for job in self.jobs.values():
-            if not concerns(job):
-                continue
-            kind = kind_of(job.api_version, job.kind)
-            if resource != PODS and (kind is None or kind.resource != resource):
-                continue
-            # Two clocks: a cluster's that is ahead of ours must not make a job begin after we saw it.
-            began = min((at for at in (job.created_at, job.first_observed_at) if at is not None), default=end)
-            if began >= end or _untouched(job, resource, start):
-                continue
-            unobserved(
-                job, max(start, began) if start is not None else began, end, "pods" if resource == PODS else "jobs"
-            )
-            if job.changes.job:
-                self.touched[job.uid] = job
 
     def settle(self) -> None:
         """After a successful append: nothing waits any more, and jobs that are over may be forgotten."""
@@ -267,7 +243,7 @@ class Ledger:
                 if isinstance(observation.facts, EventFacts) and observation.facts.involved_kind == "PodGroup":
                     for resource in PODGROUP_RESOURCES:  # its job is loaded with it
                         objects.setdefault(resource, set()).add(home)
-        self._load_jobs(jobs)
+        self.load_jobs(jobs)
         for resource, uids in objects.items():
             self._load_objects(resource, list(uids))
 
@@ -279,14 +255,15 @@ class Ledger:
             }
             if not found:
                 continue
-            self._load_jobs({job_uid for _, job_uid in found.values() if job_uid not in self.jobs})
+            self.load_jobs({job_uid for _, job_uid in found.values() if job_uid not in self.jobs})
             newest = models.Observation.objects.filter(object_id__in=found).values("object_id").annotate(last=Max("id"))
             last = models.Observation.objects.filter(id__in=[row["last"] for row in newest])
             for object_id, version, facts in last.values_list("object_id", "resource_version", "facts"):
                 uid, job_uid = found[object_id]
                 self._know((resource, uid), Known(object_id, version, facts, self.jobs[job_uid]))
 
-    def _load_jobs(self, uids: Iterable[str]) -> None:
+    def load_jobs(self, uids: Iterable[str]) -> None:
+        """Have these jobs in memory, as far as the store knows them."""
         for part in chunks(list(uids)):
             ids = dict(rows_in(KNOWN_JOBS, part, self.cluster.pk))
             for job_id, job in load_states(ids).items():
@@ -321,15 +298,3 @@ def _same(known: Known, observation: Observation) -> bool:
     if isinstance(known.facts, str):
         return known.facts == facts_text(observation.facts)
     return known.facts == observation.facts
-
-
-def _untouched(job: JobState, resource: str, start: float | None) -> bool:
-    """Whether no controller had looked at the job when watching began, or began again: then nothing was missed.
-
-    Begins again: only the job's own list says how it is now; what was known before the gap may be long over.
-    """
-    if job.facts is None or job.facts.conditions or job.facts.phase is not None:
-        return False
-    if job.pods or job.creations or job.refusals:  # a controller that cannot write the status creates pods all the same
-        return False
-    return start is None or (resource != PODS and job.seen_at is not None and job.seen_at > start)

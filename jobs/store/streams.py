@@ -19,11 +19,13 @@ WRITTEN = (
     "listed_at",
     "last_event_at",
     "alive_at",
+    "gap_open",
     "events",
     "changes",
     "unchanged",
     "per_minute",
 )
+SET = WRITTEN[: WRITTEN.index("events")]  # the others are added to
 UPDATE = (
     f'UPDATE "{models.Stream._meta.db_table}" SET '  # noqa: S608 - names are ours
     + ", ".join(f'"{name}" = %s' for name in (*WRITTEN, "skipped"))
@@ -53,6 +55,7 @@ class StreamUpdate:
     listed_at: float | None = None
     last_event_at: float | None = None
     alive_at: float | None = None
+    gap_open: bool | None = None
     events: int = 0
     changes: int = 0
     unchanged: int = 0
@@ -80,7 +83,7 @@ def take_update(stream: models.Stream, update: StreamUpdate) -> None:
     if update.last_event_at is not None:
         quiet = update.last_event_at - stream.last_event_at if stream.last_event_at is not None else MINUTE
         stream.per_minute = faded(stream.per_minute, quiet) + update.events
-    for name in ("resource_version", "state", "detail", "state_since", "listed_at", "last_event_at", "alive_at"):
+    for name in SET:
         value = getattr(update, name)
         if value is not None:
             setattr(stream, name, value)

@@ -200,7 +200,7 @@ SCHEMAS: Json = {
             ),
             "heat": ANY,
             "bands": array(record(start=REAL, end=maybe(REAL))),
-            "unobserved": array(record(start=maybe(REAL), end=REAL)),
+            "unobserved": array(record(start=maybe(REAL), end=maybe(REAL))),
             "marks": array(
                 record(
                     key=TEXT,

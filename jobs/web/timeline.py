@@ -76,7 +76,7 @@ def overview(row: Job, seq: int, now: float, wanted: Wanted) -> Json:
         "job": header(row, job),
         "lanes": {"pixel": told_pixel(job.spans.values(), wanted.pixel)},
         "spans": told_spans(job.spans.values(), wanted.pixel),
-        "unobserved": [{"start": a, "end": b} for a, b in unobserved(job)],
+        "unobserved": _unobserved(job),
         "marks": marks(row.cluster.name, row.uid),
         "replicas": [_replica(key, trues.get(key, 0)) for key in keys],
         "whole": whole,
@@ -196,9 +196,12 @@ def delta(changes: JobChanges, job: JobState, trues: Mapping[ReplicaKey, int], n
         "replicas": [_replica(key, trues[key]) for key in sorted(trues, key=_order)],
     }
     result["marks"] = marks(changes.job.cluster.name, changes.job.uid)
-    if job.unobserved:
-        result["unobserved"] = [{"start": start, "end": end} for start, end in unobserved(job)]
-    return {name: value for name, value in result.items() if value != []}
+    # Told even where there is none: an interval that was open may have turned out to be none.
+    return {name: value for name, value in result.items() if value != []} | {"unobserved": _unobserved(job)}
+
+
+def _unobserved(job: JobState) -> list[Json]:
+    return [{"start": start, "end": end} for start, end in unobserved(job)]
 
 
 def touched(changes: JobChanges) -> set[ReplicaKey]:

@@ -7,6 +7,7 @@ from jobs.domain.facts import ADDED, DELETED, LISTED, MODIFIED, EventFacts, Fact
 from jobs.domain.kinds import PODS
 from jobs.store import ledger as ledgers
 from jobs.store.append import append
+from jobs.store.gaps import Gap, unobserved
 from jobs.store.ledger import Counts, Ledger
 from jobs.store.streams import cluster_named, stream_for
 from tests.watch.reading import only_job, report
@@ -196,7 +197,7 @@ def test_an_object_vanishes_from_a_cluster_that_counts_its_versions_anew() -> No
 def test_nobody_watched_a_job_that_is_only_in_the_store(resource: str) -> None:
     Writer().see(job(1, "Running"), pod("uid-a", 2))
     writer = Writer()
-    writer.ledger.unwatched(resource, CREATED + 50, CREATED + 90)
+    unobserved(writer.ledger, Gap(resource, CREATED + 50, lambda _: True), CREATED + 90)
     append(writer.ledger)
     assert only_job()["at_least"] is True
     assert len(only_job()["unobserved"]) == 1
@@ -206,7 +207,7 @@ def test_nobody_watched_a_job_that_is_only_in_the_store(resource: str) -> None:
 def test_a_gap_that_does_not_concern_the_count(resource: str) -> None:
     writer = Writer()
     writer.see(job(1, "Running"), pod("uid-a", 2))
-    writer.ledger.unwatched(resource, CREATED + 50, CREATED + 90)
+    unobserved(writer.ledger, Gap(resource, CREATED + 50, lambda _: True), CREATED + 90)
     append(writer.ledger)
     assert only_job()["at_least"] is False
 
@@ -216,6 +217,6 @@ def test_a_job_that_the_list_shows_untouched_has_missed_nothing(listed_at: float
     """No conditions in the list that ends the gap; no conditions before the gap says nothing of it."""
     writer = Writer()
     writer.see(job(1), verb=LISTED, at=listed_at)
-    writer.ledger.unwatched("tfjobs.kubeflow.org", CREATED + 50, CREATED + 91)
+    unobserved(writer.ledger, Gap("tfjobs.kubeflow.org", CREATED + 50, lambda _: True), CREATED + 91)
     append(writer.ledger)
     assert only_job()["at_least"] is at_least

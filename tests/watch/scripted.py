@@ -58,9 +58,12 @@ def event(uid: str, version: int, about: str = JOB, kind: str = "TFJob", **facts
 class Rig:
     """A watcher and the time at which it hears things."""
 
-    def __init__(self, *, lease: leases.Lease | None = None, keys: Iterable[StreamKey] = KEYS) -> None:
-        self.now = CREATED + 10
+    def __init__(
+        self, *, lease: leases.Lease | None = None, keys: Iterable[StreamKey] = KEYS, now: float = CREATED + 10
+    ) -> None:
+        self.now = now
         self.changes: list[Observation] = []
+        self._watched: set[StreamKey] = set()
         self.watcher = Watcher(CLUSTER, keys, lease, clock=lambda: self.now, on_change=self.changes.append)
 
     def changed(self, item: Item, type_: str = "MODIFIED") -> Changed:
@@ -78,11 +81,14 @@ class Rig:
         self.watcher.take([(key, message) for message in messages])
 
     def see(self, key: StreamKey, *items: Item, type_: str = "MODIFIED") -> None:
-        """One batch of watched changes."""
+        """One batch of watched changes, and before the first of a stream that it is watched."""
+        if key not in self._watched:
+            self.watching(key)
         self.take(key, *(self.changed(item, type_) for item in items))
 
     def watching(self, *keys: StreamKey) -> None:
         for key in keys:
+            self._watched.add(key)
             self.take(key, Status(State.WATCHING, "", self.now))
 
     def expire(self, key: StreamKey, since: int = 1) -> None:

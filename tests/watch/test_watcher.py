@@ -162,6 +162,7 @@ def test_after_410_nobody_watched_from_the_last_sign_of_life_to_the_list(key: St
 def test_a_gap_begins_where_the_watcher_before_was_last_alive() -> None:
     before = watched_from_the_start()
     rig = Rig()
+    rig.watching(TFJOBS)
     rig.now += 500
     rig.take(PODS, Expired(4, "410"), *rig.list_of(50, pod("uid-a", 4)))
     assert only_job()["unobserved"] == [interval(before.now, rig.now)]
@@ -223,6 +224,7 @@ def test_a_gap_in_one_namespace_is_none_in_another() -> None:
     for version, (name, (jobs, pods)) in enumerate(streams.items(), 1):
         for key in (jobs, pods):
             rig.take(key, *rig.list_of(1))
+        rig.watching(jobs, pods)
         item = job(10 * version, uid=f"job-{name}", name=name, namespace=name)
         rig.see(jobs, item, type_="ADDED")
         rig.see(jobs, job(10 * version + 1, "Running", uid=f"job-{name}", name=name, namespace=name))

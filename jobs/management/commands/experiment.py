@@ -33,6 +33,7 @@ from jobs.ingest.client import ConnectionSettingError
 from jobs.management.interrupts import handling
 from jobs.models import Stream
 from jobs.sessions import Busy, configured, run_session
+from jobs.store.leftover import NOT_CONFIGURED
 
 AS_EXPECTED, DIFFERENT, USAGE, CANNOT_TELL, NOT_LAUNCHED = 0, 1, 2, 3, 4
 STATUSES = """exit status of run: 0 as expected (or launched, without --wait); 1 different; 2 wrong arguments;
@@ -242,7 +243,7 @@ def sees(cluster: str, since: float) -> bool:
 
     A watch that goes on from where an earlier one ended may bring nothing for a minute: that it was opened is enough.
     """
-    streams = list(Stream.objects.filter(cluster__name=cluster))
+    streams = list(Stream.objects.filter(cluster__name=cluster).exclude(state=NOT_CONFIGURED))
     begun = [one.state not in ("", "listing") for one in streams]
     fresh = [max(one.alive_at or 0.0, one.state_since or 0.0) >= since for one in streams if one.state == "watching"]
     return bool(fresh) and all(begun) and all(fresh)

@@ -74,6 +74,8 @@ class Header:
     more_findings: int
     facts: list[Fact]
     gaps: list[tuple[float | None, float]]
+    pods_unwatched_since: float | None
+    job_unwatched_since: float | None
     restarting_since: float | None
     vanished: tuple[float, float] | None
 
@@ -101,6 +103,8 @@ def header(
         more_findings=max(0, len(found) - FINDINGS_SHOWN),
         facts=_facts(job, None if told else _first_cause(job, first), end if end is not None else known),
         gaps=_gaps(job),
+        pods_unwatched_since=job.unwatched.get("pods"),
+        job_unwatched_since=job.unwatched.get("jobs"),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
@@ -125,6 +129,8 @@ def light_header(row: Job, job: JobState) -> Header:
         more_findings=0,
         facts=[],
         gaps=_gaps(job),
+        pods_unwatched_since=job.unwatched.get("pods"),
+        job_unwatched_since=job.unwatched.get("jobs"),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
@@ -142,9 +148,12 @@ def evidence_query(evidence: Evidence) -> str:
 
 
 def _gaps(job: JobState) -> list[tuple[float | None, float]]:
-    """The unobserved intervals; streams that were listed within a second of each other had one gap, for a reader."""
+    """The intervals that were not observed; streams that were listed within a second of each other had one gap, for a
+    reader."""
     merged: list[tuple[float | None, float]] = []
     for start, end in unobserved(job):
+        if end is None:
+            continue
         if merged and start is not None and start - merged[-1][1] < 1.0:
             merged[-1] = (merged[-1][0], end)
         else:

@@ -15,7 +15,7 @@ from jobs.web.context import frame
 from jobs.web.timeline import cluster_is_live
 
 GOOD = ("watching", "listing", "replayed", "")
-MILD = ("not installed", "reconnecting", "throttled")  # heals by itself, or asks for nothing
+MILD = ("not installed", "not configured", "reconnecting", "throttled")  # heals by itself, or asks for nothing
 
 
 @dataclass
@@ -80,6 +80,7 @@ def _state(state: str) -> str:
         "not installed": _("not installed"),
         "refused": _("refused"),
         "broken": _("broken"),
+        "not configured": _("no longer watched"),
         "replayed": _("replayed"),
     }
     return known.get(state, state)
@@ -94,6 +95,7 @@ def _tone(stream: Stream) -> str:
 def _mend(state: str) -> str:
     known = {
         "forbidden": _("Grant the watcher list and watch on it, as deploy/ does."),
+        "not configured": _("RESTARTSCOPE_NAMESPACES leaves its namespace out, and jobs are there; name it to go on."),
         "not installed": _("Nothing to do, unless jobs of this kind should be seen: install its operator."),
     }
     return known.get(state, "")

@@ -43,7 +43,7 @@ export function drawMinimap(pen, view) {
   pen.fillStyle = view.hatch;
   for (const gap of view.unobserved) {
     const left = toX(scale, gap.start ?? view.origin);
-    pen.fillRect(left, 0, Math.max(2, toX(scale, gap.end) - left), MINIMAP);
+    pen.fillRect(left, 0, Math.max(2, toX(scale, gap.end ?? view.horizon) - left), MINIMAP);
   }
   drawWindow(pen, view);
 }

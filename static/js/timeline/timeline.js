@@ -337,7 +337,7 @@ export class Timeline {
     this.#request(scale);
     drawMinimap(this.mapPen, {
       scale: this.#wholeScale(), range: scale, heat: this.model.heat, unobserved: this.model.unobserved, width: this.width,
-      palette: this.palette, hatch: this.hatch, origin: this.model.start,
+      palette: this.palette, hatch: this.hatch, origin: this.model.start, horizon: this.#horizon(),
     });
     draw(this.pen, {
       scale, lanes, restarts, pods, bands, marks, heaps: this.model.heaps, heat: this.model.heat,

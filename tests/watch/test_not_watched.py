@@ -1,0 +1,308 @@
+"""What is said of a job while its pods, or it itself, are not watched and the rest of the cluster is."""
+
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from jobs import models
+from jobs.domain.report import rfc3339
+from jobs.ingest.messages import State, Status
+from jobs.ingest.streams import StreamKey
+from jobs.store.pages.changes import last_sequence
+from jobs.watcher import LATE_SECONDS
+from jobs.web.live.reading import read_delta
+from tests.watch.reading import only_job, report, stream
+from tests.watch.scripted import (
+    CLUSTER,
+    CREATED,
+    JOB_EVENTS,
+    PODGROUPS,
+    PODS,
+    TFJOBS,
+    VOLCANO_PODS,
+    Rig,
+    job,
+    pod,
+    watched_from_the_start,
+)
+
+pytestmark = pytest.mark.django_db(transaction=True)
+
+
+def cut(rig: Rig, *keys: StreamKey, seconds: float = LATE_SECONDS) -> None:
+    """These streams are forbidden, and the others go on for so long."""
+    for key in keys:
+        rig.take(key, Status(State.FORBIDDEN, "The cluster forbids it.", rig.now))
+    rig.now += seconds
+    rig.take(TFJOBS)
+
+
+def said() -> tuple[Any, bool]:
+    told = only_job()
+    assert all(replica["at_least"] == told["at_least"] for replica in told["replicas"])
+    assert models.Job.objects.get().at_least == told["at_least"]
+    return told["unobserved"], told["at_least"]
+
+
+def still_open(since: float) -> list[dict[str, str | None]]:
+    return [{"start": rfc3339(since), "end": None}]
+
+
+@pytest.mark.parametrize("state", [State.FORBIDDEN, State.UNREACHABLE, State.BROKEN, State.THROTTLED, State.LISTING])
+@pytest.mark.parametrize("key", [PODS, TFJOBS])
+def test_a_stream_that_is_cut_for_long_leaves_an_open_interval(key: StreamKey, state: State) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    rig.now += 5
+    rig.take(key, Status(state, "", rig.now))
+    rig.now += LATE_SECONDS - 0.1
+    rig.take(TFJOBS)
+    assert said() == ([], False)
+    rig.now += 5
+    rig.take(TFJOBS)
+    assert said() == (still_open(alive), True)
+    assert stream(key, CLUSTER).gap_open
+
+
+@pytest.mark.parametrize("key", [PODS, TFJOBS])
+def test_a_watch_that_goes_on_from_where_it_was_has_missed_nothing(key: StreamKey) -> None:
+    rig = watched_from_the_start()
+    cut(rig, key, seconds=500)
+    rig.watching(key)
+    assert said() == ([], False)
+    rig.see(PODS, pod("uid-a", 5, "Failed"))
+    rig.see(PODS, pod("uid-b", 6), type_="ADDED")
+    assert said() == ([], False)
+    assert only_job()["replicas"][0]["incarnations"] == 2
+
+
+def test_a_list_closes_the_interval() -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    cut(rig, PODS, seconds=500)
+    rig.take(PODS, *rig.list_of(50, pod("uid-a", 4)))
+    rig.watching(PODS)
+    closed = [{"start": rfc3339(alive), "end": rfc3339(rig.now)}]
+    assert said() == (closed, True)
+    rig.now += 500
+    rig.take(PODS)
+    assert said() == (closed, True)
+
+
+def test_a_job_that_comes_meanwhile_is_not_watched_from_its_beginning() -> None:
+    rig = Rig()
+    rig.watching(TFJOBS)
+    cut(rig, PODS)
+    began = rig.now
+    rig.see(TFJOBS, job(2, "Created", "Running"), type_="ADDED")
+    told = only_job()
+    assert (told["unobserved"], told["at_least"]) == (still_open(min(began, CREATED)), True)
+
+
+def test_pods_that_were_never_watched_do_not_read_as_no_restarts() -> None:
+    rig = Rig()
+    rig.take(TFJOBS, *rig.list_of(1))
+    rig.watching(TFJOBS)
+    rig.see(TFJOBS, job(2), type_="ADDED")
+    cut(rig, PODS)
+    assert said() == (still_open(CREATED), True)
+
+
+def test_it_stays_open_over_a_restart_of_the_watcher() -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    cut(rig, PODS)
+    next_one = Rig(now=rig.now + 1)
+    next_one.watching(TFJOBS)
+    next_one.see(TFJOBS, job(9, "Created", "Restarting"))
+    assert said() == (still_open(alive), True)
+    third = Rig(now=next_one.now + 1)
+    third.watching(PODS)
+    assert said() == ([], False)
+    assert not stream(PODS, CLUSTER).gap_open
+
+
+def test_two_streams_leave_one_interval_until_both_are_back() -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    cut(rig, PODS, TFJOBS)
+    rig.watching(TFJOBS)
+    assert said() == (still_open(alive), True)
+    rig.watching(PODS)
+    assert said() == ([], False)
+
+
+def test_a_job_that_goes_meanwhile_is_told_of_when_its_pods_are_watched_again() -> None:
+    rig = watched_from_the_start()
+    cut(rig, PODS)
+    rig.see(TFJOBS, job(40, "Created", "Running"), type_="DELETED")
+    assert said()[1] is True
+    next_one = Rig(now=rig.now + 1)  # which has not read the job
+    next_one.watching(TFJOBS, PODS)
+    assert said() == ([], False)
+
+
+@pytest.mark.parametrize("key", [VOLCANO_PODS, PODGROUPS, JOB_EVENTS])
+def test_a_stream_that_the_count_does_not_rest_on_changes_nothing(key: StreamKey) -> None:
+    rig = watched_from_the_start()
+    cut(rig, key, seconds=500)
+    assert said() == ([], False)
+
+
+def test_another_namespace_is_watched_on() -> None:
+    keys = {name: (TFJOBS._replace(namespace=name), PODS._replace(namespace=name)) for name in ("a", "b")}
+    rig = Rig(keys=[key for pair in keys.values() for key in pair])
+    for version, (name, (jobs, pods)) in enumerate(keys.items(), 1):
+        for key in (jobs, pods):
+            rig.take(key, *rig.list_of(1))
+            rig.watching(key)
+        rig.see(jobs, job(10 * version, uid=f"job-{name}", name=name, namespace=name), type_="ADDED")
+    cut(rig, keys["a"][1])
+    assert {job["name"]: job["at_least"] for job in report()} == {"a": True, "b": False}
+
+
+def test_a_job_that_is_over_and_gone_is_left_alone() -> None:
+    rig = watched_from_the_start()
+    rig.see(PODS, pod("uid-a", 5, "Succeeded"))
+    rig.see(TFJOBS, job(6, "Created", "Succeeded"))
+    rig.see(PODS, pod("uid-a", 7, "Succeeded"), type_="DELETED")
+    rig.see(TFJOBS, job(8, "Created", "Succeeded"), type_="DELETED")
+    rig.now += 1
+    cut(rig, PODS, TFJOBS, seconds=500)
+    assert said() == ([], False)
+
+
+# --- what people see
+
+
+def test_the_pages_say_that_nobody_watches(client: Client) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    row = models.Job.objects.get()
+
+    def timeline() -> Any:
+        return client.get(f"/api/jobs/{row.uid}/timeline/").json()
+
+    page = client.get(f"/jobs/{row.uid}/").content.decode()
+    assert "have not been watched" not in page
+    cut(rig, PODS)
+    page = client.get(f"/jobs/{row.uid}/").content.decode()
+    assert "Its pods have not been watched since" in page
+    assert "The job itself" not in page
+    assert 'data-number="true">≥ 0' in page
+    assert timeline()["unobserved"] == [{"start": alive, "end": None}]
+    assert "≥ 0" in client.get("/").content.decode()
+    (listed,) = client.get("/api/jobs/").json()["jobs"]
+    assert listed["at_least"] is True
+    cut(rig, TFJOBS)
+    assert "The job itself has not been watched since" in client.get(f"/jobs/{row.uid}/").content.decode()
+
+
+def test_open_pages_hear_that_nothing_was_missed() -> None:
+    """Also where there is nothing left to draw: the word must come, or the hatch would stay."""
+    rig = watched_from_the_start()
+    row = models.Job.objects.get()
+    cut(rig, PODS)
+    seq = last_sequence()
+    rig.watching(PODS)
+    delta = read_delta(row.id, seq)
+    assert delta is not None
+    assert (delta["unobserved"], delta["job"]["at_least"]) == ([], False)
+
+
+# --- another configuration
+
+
+def in_namespaces(*names: str) -> tuple[StreamKey, ...]:
+    return tuple(key._replace(namespace=name) for name in names for key in (TFJOBS, PODS))
+
+
+def two_jobs(keys: tuple[StreamKey, ...]) -> Rig:
+    """A job with a pod in each of the namespaces a and b, watched from the start."""
+    rig = Rig(keys=keys)
+    for key in keys:
+        rig.take(key, *rig.list_of(1))
+        rig.watching(key)
+    for version, name in enumerate(("a", "b"), 1):
+        jobs, pods = (key for key in keys if key.namespace in ("", name))
+        about = {"name": name, "namespace": name}
+        rig.see(jobs, job(10 * version, uid=f"job-{name}", **about), type_="ADDED")
+        rig.see(jobs, job(10 * version + 1, "Running", uid=f"job-{name}", **about))
+        one = pod(f"pod-{name}", 10 * version + 2, job_uid=f"job-{name}", job_name=name, namespace=name)
+        rig.see(pods, one, type_="ADDED")
+    assert [job["at_least"] for job in report()] == [False, False]
+    return rig
+
+
+def after(rig: Rig, *keys: StreamKey) -> Rig:
+    """A watcher with another configuration, which watches from the versions that are known to it."""
+    return Rig(keys=keys, now=rig.now + LATE_SECONDS)
+
+
+def told() -> dict[str, tuple[Any, bool, bool]]:
+    return {job["name"]: (job["unobserved"], job["at_least"], job["present"]) for job in report()}
+
+
+def states() -> dict[tuple[str, str], str]:
+    return {(one.resource, one.namespace): one.state for one in models.Stream.objects.all()}
+
+
+@pytest.mark.parametrize("before", [in_namespaces("a", "b"), in_namespaces("")])
+def test_a_namespace_that_is_left_out_is_not_watched(client: Client, before: tuple[StreamKey, ...]) -> None:
+    rig = two_jobs(before)
+    alive = rig.now
+    new = after(rig, *in_namespaces("b"))
+    for key in in_namespaces("b"):
+        if before == in_namespaces(""):
+            item = pod("pod-b", 22, job_uid="job-b", job_name="b", namespace="b")
+            new.take(key, *new.list_of(30, item if "pods" in key.resource else job(21, uid="job-b", namespace="b")))
+        new.watching(key)
+    new.now += LATE_SECONDS
+    new.take(in_namespaces("b")[0])
+    assert told()["a"] == (still_open(alive), True, True)
+    assert told()["b"][2] is True
+    assert told()["b"][1] is (before == in_namespaces(""))  # a new stream begins with a list
+    assert states()[PODS.resource, "a"] == "not configured"
+    assert "no longer watched" in client.get("/watchers/").content.decode()
+    assert ("pods", "") not in states()
+
+
+def test_a_namespace_that_is_named_again_goes_on_from_its_version() -> None:
+    rig = two_jobs(in_namespaces("a", "b"))
+    new = after(rig, *in_namespaces("b"))
+    new.watching(*in_namespaces("b"))
+    new.now += LATE_SECONDS
+    new.take(in_namespaces("b")[0])
+    again = after(new, *in_namespaces("a", "b"))
+    assert again.watcher.resume_versions()[in_namespaces("a")[1]] == 12
+    again.watching(*in_namespaces("a", "b"))
+    assert told() == {"a": ([], False, True), "b": ([], False, True)}
+
+
+@pytest.mark.parametrize(
+    ("before", "now"), [(in_namespaces("a", "b"), in_namespaces("")), (in_namespaces(""), in_namespaces("a", "b"))]
+)
+def test_what_went_while_the_configuration_changed_has_vanished(
+    before: tuple[StreamKey, ...], now: tuple[StreamKey, ...]
+) -> None:
+    """The new streams' lists speak of what the old streams had seen: both jobs are there, the pod of a is not."""
+    rig = two_jobs(before)
+    alive = rig.now
+    new = after(rig, *now)
+    for key in now:
+        names = [key.namespace] if key.namespace else ["a", "b"]
+        if key.resource == "pods":
+            items = [pod("pod-b", 22, job_uid="job-b", job_name="b", namespace="b")] if "b" in names else []
+        else:
+            items = [job(11 if n == "a" else 21, "Running", uid=f"job-{n}", name=n, namespace=n) for n in names]
+        new.take(key, *new.list_of(30, *items))
+        new.watching(key)
+    gap = [{"start": rfc3339(alive), "end": rfc3339(new.now)}]
+    assert told() == {"a": (gap, True, True), "b": (gap, True, True)}
+    assert dict(models.KubeObject.objects.filter(resource="pods").values_list("uid", "present")) == {
+        "pod-a": False,
+        "pod-b": True,
+    }
+    assert set(states()) == {(key.resource, key.namespace) for key in now}
+    assert models.Observation.objects.filter(object__uid="pod-a").count() == 2  # nothing that was seen is lost
