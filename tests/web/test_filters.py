@@ -11,6 +11,7 @@ from django.http import QueryDict
 
 from jobs.models import Job
 from jobs.store.pages import index
+from jobs.store.pages.bits import members
 from jobs.store.pages.jobfilter import FIELDS, NUMBERS, Comparison, JobFilter, found_by, last_end, stored_of
 from jobs.store.pages.jobs import SORTS, Order, Place, list_all, list_codes, list_facets, list_page, list_totals
 from jobs.web.errors import BadFilterError, BadRequestError
@@ -155,7 +156,7 @@ class TestOnRecordings:
         with index.current() as found:
             for chosen in (*filters, *pairs):
                 by_row = {job.id for job in jobs if chosen.matches(job, now)}
-                assert by_row == set(index.members(found.select(chosen, now))), chosen
+                assert by_row == set(members(found.select(chosen, now))), chosen
         assert len(filters) > 100
 
     @pytest.mark.parametrize("smallest_first", [False, True])
