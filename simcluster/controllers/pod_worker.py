@@ -9,15 +9,16 @@ the deletion comes is started all the same, and killed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from simcluster.clock import Timer, rfc3339
+from simcluster.clock import rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.delays import Range
 from simcluster.controllers.image_puller import ImagePuller
-from simcluster.controllers.pod_containers import Container, duration, lost, waiting_for
+from simcluster.controllers.pod_containers import Container, lost, waiting_for
 from simcluster.controllers.pod_reporter import PodReporter
+from simcluster.controllers.pod_timers import PodTimers
 from simcluster.controllers.podstatus import PodState
 from simcluster.controllers.runs import SIGKILL_CODE, PlanError, Run
 
@@ -29,11 +30,9 @@ Obj = dict[str, Any]
 FIRST_BACK_OFF_SECONDS = 10.0
 MAX_BACK_OFF_SECONDS = 300.0
 BACK_OFF_FORGOTTEN_SECONDS = 600.0
-_MAX_MESSAGE = 4096  # what a kubelet keeps of a termination message
 _CLEARS_RESOURCES = 0.4  # how often a finished pod gets one more write, which empties status.resources
 _MERGED = 0.1  # how often a write around an init container is left to the next one
 _HANDLER_IN_TIME = 0.5  # how often a process that is killed as it starts has set up its handler
-_NEVER = "1970-01-01T00:00:00Z"
 _NO_WAY_TO_RUN = ("ErrImagePull", "ImagePullBackOff")
 
 
@@ -54,9 +53,7 @@ class PodWorker:
         self._grace_seconds = 0.0
         self._report = PodReporter(kubelet, pod, self._state)
         self._deadline = spec.get("activeDeadlineSeconds")
-        self._timers: set[Timer] = set()
-        self._starting: set[Timer] = set()  # containers that the runtime is about to start
-        self._stopped = False
+        self._timers = PodTimers(kubelet)
         self._terminating = False
         self._signalled = False
 
@@ -65,22 +62,21 @@ class PodWorker:
         if ((self._report.pod() or {}).get("status") or {}).get("phase") in ("Failed", "Succeeded"):
             self._state.phase = "Failed"
             return
-        self._later(delays.FIRST_STATUS, self._accept)
+        self._timers.later(delays.FIRST_STATUS, self._accept)
 
     def stop(self) -> None:
         """The pod is gone."""
-        self._stopped = True
-        self._cancel_timers()
+        self._timers.stop()
         self._kubelet.logs.forget(self._report.uid)
 
     def terminate(self, grace_seconds: int) -> None:
         """The pod is to be deleted. Asked again, nothing changes."""
-        if self._terminating or self._stopped or self._state.phase in ("Failed", "Succeeded"):
+        if self._terminating or self._timers.stopped or self._state.phase in ("Failed", "Succeeded"):
             return
         self._terminating = True
         exits = {each.exit_timer for each in self._all if each.exit_timer is not None}
-        self._cancel_timers(keep=exits | self._starting)
-        self._later(delays.TERMINATION_NOTICED, self._signal, float(grace_seconds))
+        self._timers.cancel_for_deletion(exits)
+        self._timers.later(delays.TERMINATION_NOTICED, self._signal, float(grace_seconds))
 
     def pod(self) -> Obj | None:
         """The pod as it stands; None if it is gone."""
@@ -94,9 +90,9 @@ class PodWorker:
     def fail(self, reason: str, message: str, disruption: str = "") -> None:
         """Ends the pod at once with a reason of the kubelet's own: Evicted, DeadlineExceeded and so on.
         `disruption`: the reason of a DisruptionTarget condition."""
-        if self._stopped or self._state.phase in ("Failed", "Succeeded"):
+        if self._timers.stopped or self._state.phase in ("Failed", "Succeeded"):
             return
-        self._cancel_timers()
+        self._timers.cancel()
         self._report.tell("Warning", reason, message)
         if disruption:
             self._report.add_condition("DisruptionTarget", disruption, message)
@@ -104,7 +100,7 @@ class PodWorker:
             if container.shown.is_running:
                 self._report.tell("Normal", "Killing", f"Stopping container {container.shown.name}", container.shown)
                 container.ended_at = self._kubelet.clock.now()
-                self._note_end(container, SIGKILL_CODE, killed=True)
+                container.note_end(SIGKILL_CODE, killed=True)
         self._state.reason, self._state.message = reason, message
         self._fill_in_lost()
         self._state.phase, self._state.sandbox_ready = "Failed", False
@@ -115,12 +111,12 @@ class PodWorker:
     def _accept(self) -> None:
         self._state.started_at = self._report.now
         self._write()
-        self._later(Range(0.2, 0.28, 0.35), self._report.warn_of_dns)
+        self._timers.later(Range(0.2, 0.28, 0.35), self._report.warn_of_dns)
         if isinstance(self._deadline, int):
             text = "Pod was active on the node longer than the specified deadline"
-            self._at(float(self._deadline), self.fail, "DeadlineExceeded", text)
+            self._timers.at(float(self._deadline), self.fail, "DeadlineExceeded", text)
         delay = delays.INIT_SANDBOX_READY if self._init else delays.SANDBOX_READY
-        self._at(self._kubelet.busy_until(delay.draw(self._kubelet.rng)), self._sandbox_ready)
+        self._timers.at(self._kubelet.busy_until(delay.draw(self._kubelet.rng)), self._sandbox_ready)
 
     def _sandbox_ready(self) -> None:
         self._state.sandbox_ready = True
@@ -158,20 +154,12 @@ class PodWorker:
             self._tell_created([container])
             self._start_later([container], delays.STARTED.draw(self._kubelet.rng))
 
-        ImagePuller(container.shown, self._report, self._later, lambda: self._pull_error(container), ready).attempt()
+        ImagePuller(
+            container.shown, self._report, self._timers.later, lambda: self._pull_error(container), ready
+        ).attempt()
 
     def _start_later(self, containers: list[Container], seconds: float) -> None:
-        self._begin_start(seconds, self._started, containers)
-
-    def _begin_start(self, seconds: float, fn: Callable[..., None], *args: Any) -> None:
-        """Has the runtime start something: that goes on even when the pod is to be deleted meanwhile."""
-
-        def run() -> None:
-            self._starting.discard(timer)
-            fn(*args)
-
-        timer = self._at(seconds, run)
-        self._starting.add(timer)
+        self._timers.start(seconds, self._started, containers)
 
     def _started(self, containers: list[Container]) -> None:
         self._state.pod_ip = self._state.pod_ip or self._kubelet.next_address()
@@ -183,7 +171,7 @@ class PodWorker:
             self._write()
             if not containers[0].is_init:
                 self._report.warn_of_dns()
-                self._later(Range(0.2, 0.5, 0.9), self._report.warn_of_dns)
+                self._timers.later(Range(0.2, 0.5, 0.9), self._report.warn_of_dns)
         if self._signalled:
             self._kill_late_starters(containers)
 
@@ -199,7 +187,7 @@ class PodWorker:
         if container.run.start_error:
             self._report.tell("Warning", "Failed", f"Error: {container.run.start_error}", shown)
             container.started_at, container.ended_at, container.exited_with = 0.0, now, container.run.code
-            self._later(delays.START_FAILURE_NOTICED, self._exit_noticed, container, container.run.code)
+            self._timers.later(delays.START_FAILURE_NOTICED, self._exit_noticed, container, container.run.code)
             return
         container.started_at = now - delays.PROCESS_START.draw(rng)
         shown.state = {"running": {"startedAt": rfc3339(container.started_at)}}
@@ -208,7 +196,9 @@ class PodWorker:
         self._kubelet.logs.started(self._report.uid, shown.name, container.run, container.started_at, seconds)
         if seconds is not None:
             end = container.started_at + seconds + delays.PROCESS_START.draw(rng)
-            container.exit_timer = self._at(end - now, self._process_ended, container, container.run.code, process=True)
+            container.exit_timer = self._timers.at(
+                end - now, self._process_ended, container, container.run.code, process=True
+            )
 
     def _next_run(self, pod: Obj, spec: Obj) -> Run:
         try:
@@ -224,17 +214,17 @@ class PodWorker:
         shown = container.shown
         self._kubelet.logs.ended(self._report.uid, shown.name, container.ended_at, code, container.run.shown_reason)
         if not self._terminating:
-            self._later(delays.EXIT_NOTICED, self._exit_noticed, container, code)
+            self._timers.later(delays.EXIT_NOTICED, self._exit_noticed, container, code)
         elif self._signalled and not self._kubelet.is_silent:
-            self._note_end(container, code)
+            container.note_end(code)
             self._end_deleted_when_over()
 
     def _exit_noticed(self, container: Container, code: int) -> None:
         self._show_back_offs()
-        self._note_end(container, code)
+        container.note_end(code)
         if self._terminating:
             self._write()
-            self._later(delays.KILLED, self._end_deleted_when_over)
+            self._timers.later(delays.KILLED, self._end_deleted_when_over)
         elif container.is_init:
             self._init_ended(container)
         elif self._state.will_restart(container.shown):
@@ -243,7 +233,7 @@ class PodWorker:
         else:
             self._write()
             if self._state.final_phase is not None:
-                self._later(delays.FINAL_PHASE, self._finish)
+                self._timers.later(delays.FINAL_PHASE, self._finish)
 
     @property
     def _has_started(self) -> bool:
@@ -262,22 +252,6 @@ class PodWorker:
         else:
             self._start_init(index + 1)
 
-    def _note_end(self, container: Container, code: int, killed: bool = False) -> None:
-        shown, run = container.shown, container.run
-        terminated: Obj = {
-            "exitCode": code,
-            "reason": ("Error" if code else "Completed") if killed else run.shown_reason,
-        }
-        message = run.message or run.start_error
-        if message and not killed:
-            terminated["message"] = message[-_MAX_MESSAGE:]
-        terminated |= {
-            "startedAt": rfc3339(container.started_at) if container.started_at else _NEVER,
-            "finishedAt": rfc3339(container.ended_at),
-            "containerID": f"containerd://{shown.container_id}",
-        }
-        shown.state = {"terminated": terminated}
-
     def _finish(self) -> None:
         phase = self._state.final_phase
         if phase is None:
@@ -285,7 +259,7 @@ class PodWorker:
         self._state.phase, self._state.sandbox_ready = phase, False
         self._write()
         if self._kubelet.rng.random() < _CLEARS_RESOURCES:
-            self._later(delays.RESOURCES_CLEARED, self._clear_resources)
+            self._timers.later(delays.RESOURCES_CLEARED, self._clear_resources)
 
     def _clear_resources(self) -> None:
         self._state.show_resources = False
@@ -297,7 +271,7 @@ class PodWorker:
         """A container has ended and is to run again, unless it is an init container of a pod that never restarts."""
         if self._state.failed_init is not None:
             self._write()
-            self._later(delays.FINAL_PHASE, self._finish)
+            self._timers.later(delays.FINAL_PHASE, self._finish)
             return
         if container.ended_at - container.started_at > BACK_OFF_FORGOTTEN_SECONDS and container.started_at:
             container.back_off = 0.0
@@ -308,40 +282,30 @@ class PodWorker:
             self._report.tell_back_off(container.shown)
             self._write()
             container.waits = wait
-            self._at(wait + delays.BACK_OFF_LATE.draw(self._kubelet.rng), self._back_off_over, container)
+            self._timers.at(wait + delays.BACK_OFF_LATE.draw(self._kubelet.rng), self._back_off_over, container)
         else:
             self._write()
             self._announce_start([container])
-            self._begin_start(delays.RESTARTED.draw(self._kubelet.rng), self._restarted, container)
+            self._timers.start(delays.RESTARTED.draw(self._kubelet.rng), self._restarted, container)
 
     def _show_back_offs(self) -> None:
         """Whenever the kubelet looks at the pod, what waits for its restart says CrashLoopBackOff from then on."""
         for container in self._all:
             if container.waits and "terminated" in container.shown.state:
                 self._report.tell_back_off(container.shown)
-                self._show_back_off(container)
-
-    def _show_back_off(self, container: Container) -> None:
-        shown = container.shown
-        text = f"back-off {duration(container.waits)} restarting failed container={shown.name} "
-        text += f"pod={self._report.full_name}"
-        if "terminated" in shown.state:
-            shown.last_state = shown.state
-        shown.state = {"waiting": {"reason": "CrashLoopBackOff", "message": text}}
+                container.show_back_off(self._report.full_name)
 
     def _back_off_over(self, container: Container) -> None:
         """The state turns to CrashLoopBackOff when the kubelet looks again, at the latest when the wait is over."""
-        self._show_back_off(container)
+        container.show_back_off(self._report.full_name)
         container.waits = 0.0
         self._write()
         self._announce_start([container])
-        self._begin_start(delays.RESTARTED_AFTER_BACK_OFF.draw(self._kubelet.rng), self._restarted, container)
+        self._timers.start(delays.RESTARTED_AFTER_BACK_OFF.draw(self._kubelet.rng), self._restarted, container)
 
     def _restarted(self, container: Container) -> None:
-        shown = container.shown
-        if "terminated" in shown.state:
-            shown.last_state = shown.state
-        shown.restart_count += 1
+        container.remember_end()
+        container.shown.restart_count += 1
         self._run(container)
         self._write()
         self._report.warn_of_dns()
@@ -356,25 +320,25 @@ class PodWorker:
         for container in self._all:
             shown = container.shown
             if container.exited_with is not None and shown.is_running:
-                self._note_end(container, container.exited_with)
+                container.note_end(container.exited_with)
             elif shown.is_running:
                 self._report.tell("Normal", "Killing", f"Stopping container {shown.name}", shown)
                 self._send_sigterm(container, container.run.term_code)
             elif (shown.state.get("waiting") or {}).get("reason") in _NO_WAY_TO_RUN:
                 shown.state = {"waiting": {"reason": "ContainerCreating"}}
         self._write()
-        if self._starting or self._still_running():
+        if self._timers.starting or self._still_running():
             return
         if any(each.shown.container_id for each in self._all):
-            self._later(delays.KILLED, self._end_deleted)
+            self._timers.later(delays.KILLED, self._end_deleted)
         else:
-            self._later(delays.TERM_HANDLED, self._give_up_sandbox)
+            self._timers.later(delays.TERM_HANDLED, self._give_up_sandbox)
 
     def _give_up_sandbox(self) -> None:
         """No container ever ran: the sandbox goes, and its containers cannot be found."""
         self._state.sandbox_ready = False
         self._write()
-        self._later(delays.LOST_CONTAINER, self._end_deleted)
+        self._timers.later(delays.LOST_CONTAINER, self._end_deleted)
 
     def _kill_late_starters(self, containers: Iterable[Container]) -> None:
         """What was started during the deletion may have set up no signal handler yet when the signal comes."""
@@ -388,7 +352,7 @@ class PodWorker:
         wait = min(self._grace_seconds, delays.TERM_HANDLED.draw(rng))
         if code is None:
             wait = self._grace_seconds + delays.KILLED.draw(rng)
-        self._at(wait, self._stopped_by_signal, container, SIGKILL_CODE if code is None else code)
+        self._timers.at(wait, self._stopped_by_signal, container, SIGKILL_CODE if code is None else code)
 
     def _stopped_by_signal(self, container: Container, code: int) -> None:
         if not container.shown.is_running:
@@ -397,14 +361,14 @@ class PodWorker:
             container.exit_timer.cancel()
         container.ended_at, container.exit_timer, container.exited_with = self._kubelet.clock.now(), None, code
         self._kubelet.logs.ended(self._report.uid, container.shown.name, container.ended_at, code, "terminated")
-        self._note_end(container, code, killed=True)
+        container.note_end(code, killed=True)
         self._end_deleted_when_over()
 
     def _still_running(self) -> bool:
         return any(each.shown.is_running for each in self._all)
 
     def _end_deleted_when_over(self) -> None:
-        if not self._still_running() and not self._starting:
+        if not self._still_running() and not self._timers.starting:
             self._end_deleted()
 
     def _end_deleted(self) -> None:
@@ -416,8 +380,8 @@ class PodWorker:
         self._state.phase, self._state.sandbox_ready = "Failed" if failed else "Succeeded", False
         self._write(ended=True)
         if self._kubelet.rng.random() < _CLEARS_RESOURCES:
-            self._later(delays.POD_REMOVED, self._clear_resources)
-        self._later(delays.POD_REMOVED, self._remove)
+            self._timers.later(delays.POD_REMOVED, self._clear_resources)
+        self._timers.later(delays.POD_REMOVED, self._remove)
 
     def _fill_in_lost(self) -> None:
         """Containers that do not run: as they ended last, or the filler for those that nobody can find."""
@@ -440,31 +404,6 @@ class PodWorker:
         if not self._report.write(ended):
             self.stop()
 
-    def _later(self, delay: Range, fn: Callable[..., None], *args: Any) -> Timer:
-        return self._at(delay.draw(self._kubelet.rng), fn, *args)
-
-    def _at(self, seconds: float, fn: Callable[..., None], *args: Any, process: bool = False) -> Timer:
-        """`process`: it happens in the pod, not in the kubelet, and so whether or not the kubelet is there."""
-
-        def run() -> None:
-            self._timers.discard(timer)
-            if self._stopped:
-                return
-            if self._kubelet.is_silent and not process:
-                self._kubelet.when_back(lambda: None if self._stopped else fn(*args))
-            else:
-                fn(*args)
-
-        timer = self._kubelet.clock.call_later(seconds, run)
-        self._timers.add(timer)
-        return timer
-
-    def _cancel_timers(self, keep: set[Timer] | None = None) -> None:
-        kept = keep or set()
-        for timer in self._timers - kept:
-            timer.cancel()
-        self._timers &= kept
-
     def _announce_start(self, containers: list[Container]) -> None:
         for container in containers:
             image = container.shown.spec.get("image", "")
@@ -474,6 +413,6 @@ class PodWorker:
 
     def _tell_created(self, containers: list[Container]) -> None:
         for container in containers:
-            self._later(
+            self._timers.later(
                 delays.IMAGE_TO_CREATED, self._report.tell, "Normal", "Created", "Container created", container.shown
             )
