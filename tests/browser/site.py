@@ -75,3 +75,9 @@ def serving(folder: Path, valkey_server: Path) -> Iterator[Site]:
 def open_job(page: Any, address: str) -> None:
     page.goto(address)
     page.locator("#timeline[data-ready]").wait_for()
+
+
+def follow(page: Any, link: Any) -> None:
+    """Press what leads to another page, and wait until that one is here whole: its first rows come before its last."""
+    with page.expect_navigation():
+        link.click()

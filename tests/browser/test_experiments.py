@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.browser.site import follow
 from tests.browser.test_accessibility import violations
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
@@ -84,9 +85,9 @@ def test_without_scripts_everything_can_be_done(quick: Any, browser: Any) -> Non
     page = context.new_page()
     page.goto(f"{quick.address}experiments/tf-normal/")
     page.get_by_label("Workers", exact=True).fill("2")
-    page.get_by_role("button", name="Show the manifest").click()
+    follow(page, page.get_by_role("button", name="Show the manifest"))
     assert "replicas: 2" in page.locator("#manifest").inner_text()
-    page.get_by_role("button", name="Launch").click()
+    follow(page, page.get_by_role("button", name="Launch"))
     assert page.locator("#checklist tbody tr").count() > 2
     page.get_by_role("button", name="Stop and clean up").click()
     page.locator("#checklist", has_text="cleaned up").wait_for(timeout=STEP_MS)  # the page comes again by itself

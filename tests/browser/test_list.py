@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site import Site
+from tests.browser.site import Site, follow
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -61,10 +61,10 @@ def test_columns_sort_both_ways(site: Site, page: Any) -> None:
     def counts() -> list[int]:
         return [int(text) for text in page.locator("[data-value=true]").all_inner_texts()]
 
-    page.locator("#jobs thead").get_by_role("link", name="Restarts", exact=True).click()
+    follow(page, page.locator("#jobs thead").get_by_role("link", name="Restarts", exact=True))
     assert page.locator("th[aria-sort=descending]").inner_text().startswith("Restarts")
     assert counts() == sorted(counts(), reverse=True)
-    page.locator("#jobs thead [aria-sort] a").click()
+    follow(page, page.locator("#jobs thead [aria-sort] a"))
     assert counts() == sorted(counts())
     assert "sort=-restarts" in page.url
 
@@ -73,7 +73,7 @@ def test_an_exit_code_leads_to_its_jobs(site: Site, page: Any) -> None:
     page.goto(f"{site.address}exit-codes/")
     row = page.locator(".used tbody tr", has_text="139")
     jobs = int(row.locator("td.number a").inner_text())
-    row.locator("td.number a").click()
+    follow(page, row.locator("td.number a"))
     assert page.locator("#jobs tbody tr").count() == jobs == 1
 
 
@@ -81,14 +81,14 @@ def test_the_list_works_without_scripts(site: Site, browser: Any) -> None:
     context = browser.new_context(java_script_enabled=False)
     page = context.new_page()
     page.goto(site.address)
-    page.locator(".facets a[title='138']").click()
+    follow(page, page.locator(".facets a[title='138']"))
     assert page.locator("#jobs tbody tr").count() == 1
     page.locator("#q").fill("kind:PyTorchJob")
     page.locator("#q").press("Enter")
     page.wait_for_url("**kind%3APyTorchJob")
     assert page.locator("#jobs tbody tr").count() > 1
     page.goto(f"{site.address}jobs/facets/?q=kind:TFJob")
-    page.locator(".facets a[title='138']").click()
+    follow(page, page.locator(".facets a[title='138']"))
     assert "exit:138" in page.url
     context.close()
 

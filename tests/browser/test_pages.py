@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.browser.site import HOSTILE, Site, manage, open_job
+from tests.browser.site import HOSTILE, Site, follow, manage, open_job
 from tests.support.truth import RECORDINGS
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
@@ -18,10 +18,10 @@ def test_the_indicator_says_live(site: Site, page: Any) -> None:
 
 def test_narrowing_takes_one_click_and_is_in_the_address(site: Site, page: Any) -> None:
     page.goto(site.address)
-    page.locator(".facets a[title='138']").click()
+    follow(page, page.locator(".facets a[title='138']"))
     assert page.url.endswith("?q=exit:138")
     assert page.locator("#jobs tbody tr").count() == 1
-    page.get_by_role("link", name="Clear all").click()
+    follow(page, page.get_by_role("link", name="Clear all"))
     assert page.locator("#jobs tbody tr").count() == 5
     page.locator("input[name=q]").fill("wave")
     page.keyboard.press("Enter")
@@ -129,7 +129,7 @@ def test_without_scripts_the_tables_answer(site: Site, browser: Any) -> None:
     assert not page.locator("[data-scroll] canvas").is_visible()
     page.locator(".as-table summary").click()
     assert page.locator(".as-table tbody tr").count() == 9
-    page.get_by_role("link", name="Replicas").click()
+    follow(page, page.get_by_role("link", name="Replicas"))
     assert page.locator("#tabs tbody tr").count() == 4
     context.close()
 
