@@ -6,7 +6,7 @@ Only pods and the jobs themselves enter the count; what is said of Events and Po
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from jobs import models
 from jobs.domain import reducer
@@ -30,7 +30,7 @@ def enters_the_count(resource: str) -> bool:
 
 def unobserved(ledger: Ledger, gap: Gap, end: float) -> None:
     """Nobody watched until ``end``."""
-    _load(ledger, _present(ledger))
+    _load(ledger, gap, Q(present=True))
     for job in _concerned(gap, ledger.jobs.values()):
         began = _began(job, end)
         if began >= end or _untouched(job, gap):
@@ -41,7 +41,7 @@ def unobserved(ledger: Ledger, gap: Gap, end: float) -> None:
 
 def not_watched(ledger: Ledger, gap: Gap, now: float) -> None:
     """Nobody watches, still."""
-    _load(ledger, _present(ledger))
+    _load(ledger, gap, Q(present=True))
     _not_watched(ledger, ledger.jobs.values(), gap, now)
 
 
@@ -53,7 +53,7 @@ def still_not_watched(ledger: Ledger, gap: Gap, now: float) -> None:
 def watched_again(ledger: Ledger, gap: Gap) -> None:
     """It is watched again. What was missed, if the watch does not go on from where it ended, is another question."""
     left = Q(present=True) | Q(deleted_at=None) | Q(deleted_at__gte=gap.since or 0.0)
-    _load(ledger, models.Job.objects.filter(left, cluster=ledger.cluster, at_least=True))
+    _load(ledger, gap, left & Q(at_least=True))
     for job in _concerned(gap, ledger.jobs.values()):
         if reducer.watched_again(job, _told_as(gap)):
             _touch(ledger, job)
@@ -65,12 +65,14 @@ def _not_watched(ledger: Ledger, jobs: Iterable[JobState], gap: Gap, now: float)
         _touch(ledger, job)
 
 
-def _present(ledger: Ledger) -> "QuerySet[models.Job]":
-    return models.Job.objects.filter(cluster=ledger.cluster, present=True)
-
-
-def _load(ledger: Ledger, jobs: "QuerySet[models.Job]") -> None:
-    ledger.load_jobs([uid for uid in jobs.values_list("uid", flat=True) if uid not in ledger.jobs])
+def _load(ledger: Ledger, gap: Gap, wanted: Q) -> None:
+    """Have the ``wanted`` jobs in memory, as far as their numbers rest on what was not watched."""
+    if not enters_the_count(gap.resource):
+        return
+    if gap.resource != PODS:  # most clusters lack some kinds: nothing is read for them
+        wanted &= Q(kind=BY_RESOURCE[gap.resource].kind)
+    uids = models.Job.objects.filter(wanted, cluster=ledger.cluster).values_list("uid", flat=True)
+    ledger.load_jobs([uid for uid in uids if uid not in ledger.jobs])
 
 
 def _touch(ledger: Ledger, job: JobState) -> None:
@@ -82,10 +84,17 @@ def _concerned(gap: Gap, jobs: Iterable[JobState]) -> Iterator[JobState]:
     """The jobs whose numbers rest on what was not watched."""
     if not enters_the_count(gap.resource):
         return
+    wanted = "" if gap.resource == PODS else BY_RESOURCE[gap.resource].kind
     for job in jobs:
-        kind = kind_of(job.api_version, job.kind)
-        if gap.concerns(job) and (gap.resource == PODS or (kind is not None and kind.resource == gap.resource)):
+        if wanted and (job.kind != wanted or not _is_of(job, gap.resource)):
+            continue
+        if gap.concerns(job):
             yield job
+
+
+def _is_of(job: JobState, resource: str) -> bool:
+    kind = kind_of(job.api_version, job.kind)
+    return kind is not None and kind.resource == resource
 
 
 def _told_as(gap: Gap) -> str:

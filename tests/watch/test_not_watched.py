@@ -150,6 +150,18 @@ def test_a_stream_that_the_count_does_not_rest_on_changes_nothing(key: StreamKey
     assert said() == ([], False)
 
 
+def test_for_kinds_that_are_not_installed_no_job_is_read() -> None:
+    watched_from_the_start()
+    missing = StreamKey("mpijobs.kubeflow.org", "", "")
+    rig = Rig(keys=[missing, TFJOBS, PODS])
+    rig.watching(TFJOBS, PODS)
+    rig.take(missing, Status(State.NOT_INSTALLED, "", rig.now))
+    rig.now += LATE_SECONDS
+    rig.take(PODS)
+    assert stream(missing, CLUSTER).gap_open
+    assert rig.watcher.ledger.jobs == {}
+
+
 def test_another_namespace_is_watched_on() -> None:
     keys = {name: (TFJOBS._replace(namespace=name), PODS._replace(namespace=name)) for name in ("a", "b")}
     rig = Rig(keys=[key for pair in keys.values() for key in pair])
