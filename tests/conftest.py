@@ -20,6 +20,7 @@ from demo import valkey as embedded_valkey
 from tests.support import busybox, chromium, postgres
 
 ROOT = Path(__file__).resolve().parent.parent
+BEFORE = pytest.StashKey[dict[str, Any]]()  # what a test found
 DATABASE_FIXTURES = {"db", "transactional_db", "django_db_reset_sequences", "live_server"}
 
 
@@ -63,13 +64,19 @@ def forget_the_index() -> Iterator[None]:
         index.forget()
 
 
-@pytest.fixture(autouse=True)
-def the_process_is_left_as_it_was() -> Iterator[None]:
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Iterator[None]:
+    item.stash[BEFORE] = _process_wide()
+    yield
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     """Which tests share a process is chance, so what one of them leaves changed makes another fail now and then."""
-    before = _process_wide()
     yield
     translation.deactivate()  # Django's test client leaves the last request's
     timezone.deactivate()
+    before = item.stash[BEFORE]
     changed = {name: (before[name], now) for name, now in _process_wide().items() if now != before[name]}
     assert not changed, f"left changed for the next test (before, after): {changed}"
 

@@ -1,7 +1,9 @@
 """The supervisor with small shell programs: order, restarts, limits, and the end."""
 
 import os
+import signal
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -81,6 +83,17 @@ def test_a_program_that_fails_is_an_error_with_its_log(run: Supervisor) -> None:
         run.run("slow", ["sleep", "30"], 0.2)
 
 
+@pytest.fixture
+def signals() -> Iterator[None]:
+    """Afterwards this process answers signals as before; the demo ends with its own."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+    former = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, former, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("signals")
 def test_a_signal_ends_waiting(run: Supervisor) -> None:
     run.catch_signals()
     os.kill(os.getpid(), 1)
