@@ -59,6 +59,8 @@ MODULES = tuple(
                 "timeline",
                 "card",
                 "draw",
+                "drawlanes",
+                "drawreplicas",
                 "heat",
                 "hit",
                 "input",
@@ -74,6 +76,7 @@ MODULES = tuple(
                 "rowloader",
                 "scale",
                 "segments",
+                "shapes",
                 "ticks",
             )
         ),
