@@ -36,7 +36,7 @@ def manage(env: dict[str, str], *arguments: str) -> None:
 
 
 def fetch(address: str) -> dict[str, Any]:
-    with urllib.request.urlopen(address, timeout=10) as answer:
+    with urllib.request.urlopen(address, timeout=60) as answer:
         return json.loads(answer.read())
 
 

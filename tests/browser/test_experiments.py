@@ -23,7 +23,7 @@ def quick(demo: Any) -> Any:
     server = yaml.safe_load(demo.kubeconfig.read_text(encoding="utf-8"))["clusters"][0]["cluster"]["server"]
     headers = {"Content-Type": "application/json"}
     request = urllib.request.Request(f"{server}/sim/clock", json.dumps({"speed": 4}).encode(), headers)
-    urllib.request.urlopen(request, timeout=10).close()
+    urllib.request.urlopen(request, timeout=60).close()
     return demo
 
 

@@ -76,7 +76,7 @@ def test_another_worker_goes_on_where_one_was_killed(cluster: LiveCluster, start
 
     processes.wait_for(has_acted, first, watcher, beat, seconds=120)
     first.send_signal(signal.SIGKILL)
-    first.wait(10)
+    first.wait(60)
     second = start("second", *WORKER, "-Q", "default", "--hostname", "second@test")
     expire_claims()
 

@@ -19,6 +19,7 @@ import pytest
 
 from demo import __main__ as demo
 from demo.supervisor import Failed
+from tests.support.promptness import fair
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -57,7 +58,7 @@ def test_it_starts_on_loopback_goes_on_and_ends_in_time(processes: Any, tmp_path
     assert about["address"] in said
     assert f"--kubeconfig {about['kubeconfig']}" in said
     assert "left out" not in said
-    with urllib.request.urlopen(f"{about['address']}healthz", timeout=10) as answer:
+    with urllib.request.urlopen(f"{about['address']}healthz", timeout=60) as answer:
         assert answer.status == 200
     logs = tmp_path / "data" / "logs"
     names = {path.name for path in logs.iterdir()}
@@ -84,8 +85,8 @@ def test_it_starts_on_loopback_goes_on_and_ends_in_time(processes: Any, tmp_path
 
     begin = time.monotonic()
     child.send_signal(signal.SIGINT)
-    assert child.wait(10) == 0
-    assert time.monotonic() - begin < 5
+    assert child.wait(60) == 0
+    assert time.monotonic() - begin < fair(5)
     assert "Killed, for not ending in time" not in processes.log_of(child)
     assert family_left(children) == []
 
@@ -94,7 +95,7 @@ def jobs_in(address: str, state: str) -> int:
     """How many jobs of the simulated cluster are in a state; 0 while the pages do not answer."""
     query = urllib.parse.urlencode({"q": f"cluster:demo state:{state}"})
     try:
-        with urllib.request.urlopen(f"{address}api/jobs/?{query}", timeout=10) as answer:
+        with urllib.request.urlopen(f"{address}api/jobs/?{query}", timeout=60) as answer:
             return len(json.load(answer)["jobs"])
     except OSError:
         return 0
@@ -111,8 +112,8 @@ def test_however_it_ends_nothing_is_left(number: int, processes: Any, tmp_path: 
     processes.wait_for(lambda: len(family(child)) >= 2, child, seconds=60)
     children = family(child)
     child.send_signal(number)
-    child.wait(10)
-    deadline = time.monotonic() + 5
+    child.wait(60)
+    deadline = time.monotonic() + 60
     while family_left(children) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert family_left(children) == []

@@ -15,6 +15,7 @@ from jobs.ingest.connection import Connection, connect
 from jobs.ingest.transport import Cut, Stalled, Stop, TransportError, Unreachable
 from tests.ingest.recorded import exchange
 from tests.ingest.scripted_server import Reply, ScriptedServer, kubeconfig
+from tests.support.promptness import fair
 
 PODS = "/api/v1/pods"
 
@@ -212,14 +213,14 @@ def _assert_stop_ends_reader(server: ScriptedServer, connection: Connection) -> 
 
     reader = threading.Thread(target=read, daemon=True)
     reader.start()
-    assert server.arrived.acquire(timeout=5)
+    assert server.arrived.acquire(timeout=60)
     time.sleep(0.1)  # let it block in the read
     began = time.monotonic()
     stop.set()
     reader.join(5)
     assert not reader.is_alive()
     assert ended
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < fair(1)
 
 
 def test_a_stopped_reader_opens_nothing_that_lasts(server: ScriptedServer, connection: Connection) -> None:
@@ -229,7 +230,7 @@ def test_a_stopped_reader_opens_nothing_that_lasts(server: ScriptedServer, conne
     began = time.monotonic()
     with pytest.raises(TransportError):
         connection.open(PODS, {}, timeout=60, stop=stop)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < fair(2)
 
 
 # --- unreachable
@@ -285,7 +286,7 @@ def test_a_stop_ends_a_reader_over_tls(certificate: tuple[Path, Path], tmp_path:
     with server:
         connection = connect(kubeconfig(tmp_path / "config", server.url, token="t", ca=certificate[0]))
         assert fetch(connection) == (200, b"{}")
-        assert server.arrived.acquire(timeout=5)
+        assert server.arrived.acquire(timeout=60)
         _assert_stop_ends_reader(server, connection)
 
 

@@ -18,6 +18,7 @@ from jobs.ingest.transport import Stop
 from tests.ingest.recorded import exchange
 from tests.ingest.scripted_server import Reply, ScriptedServer, kubeconfig
 from tests.ingest.virtual import Script, a_change, a_list, an_object
+from tests.support.promptness import fair
 
 TFJOB = BY_RESOURCE["tfjobs.kubeflow.org"]
 TFJOBS = StreamSpec(TFJOB.resource, TFJOB.group, TFJOB.version, TFJOB.plural)
@@ -25,7 +26,7 @@ PODS = StreamSpec("pods", "", "v1", "pods")
 FAST = Timing(backoff_min=0.02, backoff_max=0.05, slow_retry=0.05, max_line=2000)
 
 
-def collect(session: Session, enough: int, seconds: float = 10) -> list[Message]:
+def collect(session: Session, enough: int, seconds: float = 60) -> list[Message]:
     """Messages until there are ``enough``; the session is stopped then."""
     messages: list[Message] = []
     deadline = time.monotonic() + seconds
@@ -117,7 +118,7 @@ def test_each_stream_resumes_from_its_own_cursor(server: ScriptedServer, source:
     session = Session(connect(source), [PODS, TFJOBS], {PODS.key: 7, TFJOBS.key: 8})
     session.start()
     for _ in range(2):
-        assert server.arrived.acquire(timeout=5)
+        assert server.arrived.acquire(timeout=60)
     session.stop()
     assert {(r.path, r.query["resourceVersion"]) for r in server.requests} == {(PODS.path, "7"), (TFJOBS.path, "8")}
 
@@ -130,12 +131,12 @@ def test_stop_ends_all_readers_within_two_seconds(server: ScriptedServer, source
     session = Session(connect(source), streams, {stream.key: 5 for stream in streams})
     session.start()
     for _ in streams:
-        assert server.arrived.acquire(timeout=10)
+        assert server.arrived.acquire(timeout=60)
     time.sleep(0.2)
     assert session.alive() == 20
     began = time.monotonic()
     session.stop()
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < fair(2)
     assert session.alive() == 0
     assert list(session.batches()) == []
 
@@ -160,7 +161,7 @@ def test_a_slow_consumer_holds_the_readers_back() -> None:
     transport = Endless()
     session = Session(transport, [PODS], {PODS.key: 1}, capacity=500)
     session.start()
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     while transport.sent < 500 and time.monotonic() < deadline:
         time.sleep(0.01)
     time.sleep(0.1)
@@ -197,7 +198,7 @@ def test_a_quiet_session_gives_its_consumer_a_turn() -> None:
     batches = session.batches(idle=0.05)
     taken = [next(batches) for _ in range(3)]
     assert [len(batch) for batch in taken] == [1, 0, 0]  # Listing, then silence
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - began < fair(2)
     session.stop()
 
 

@@ -30,7 +30,7 @@ class Cluster:
 
     def stop(self) -> None:
         self.process.terminate()
-        assert self.process.wait(10) == 0
+        assert self.process.wait(60) == 0
 
     def start_kubectl(self, *arguments: str, stdin: bool = False) -> "subprocess.Popen[str]":
         command = [str(KUBECTL), "--kubeconfig", str(self.kubeconfig), *arguments]
@@ -59,7 +59,7 @@ class Cluster:
 
     def control(self, action: str, **body: Any) -> Obj:
         data = json.dumps(body).encode() if body or action.startswith("watches") else None
-        with urllib.request.urlopen(f"{self.url}/sim/{action}", data, timeout=10) as answer:
+        with urllib.request.urlopen(f"{self.url}/sim/{action}", data, timeout=60) as answer:
             return dict(json.loads(answer.read()))
 
 

@@ -41,7 +41,7 @@ class SimServer:
 
     def start(self) -> "SimServer":
         self._thread.start()
-        assert self._started.wait(10)
+        assert self._started.wait(60)
         return self
 
     def stop(self) -> None:
@@ -80,7 +80,7 @@ class SimServer:
         for name, value in headers.items():
             request.add_header(name.replace("_", "-"), value)
         try:
-            with urllib.request.urlopen(request, timeout=10) as response:
+            with urllib.request.urlopen(request, timeout=60) as response:
                 return Answer(response.status, response.headers, response.read())
         except urllib.error.HTTPError as error:
             with error:
@@ -109,7 +109,7 @@ class RawWatch:
         self.socket = socket.socket()
         if receive_buffer is not None:
             self.socket.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, receive_buffer)
-        self.socket.settimeout(5)
+        self.socket.settimeout(60)
         self.socket.connect(("127.0.0.1", port))
         self.socket.sendall(f"GET {path} HTTP/1.1\r\nHost: sim\r\n\r\n".encode())
         self.received = b""
@@ -141,7 +141,7 @@ class RawWatch:
         except TimeoutError:
             return True
         finally:
-            self.socket.settimeout(5)
+            self.socket.settimeout(60)
         self.received += more
         return False
 

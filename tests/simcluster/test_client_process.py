@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.simcluster.simserver import RawWatch
+from tests.support.promptness import fair
 
 ROOT = Path(__file__).parent.parent.parent
 Start = Callable[..., "subprocess.Popen[str]"]
@@ -56,8 +57,8 @@ def test_ends_within_two_seconds_with_open_streams(start: Start, tmp_path: Path,
     assert config["contexts"][0]["context"]["namespace"] == "demo"
     begin = time.monotonic()
     child.send_signal(number)
-    assert child.wait(5) == 0
-    assert time.monotonic() - begin < 2
+    assert child.wait(60) == 0
+    assert time.monotonic() - begin < fair(2)
     assert all(watch.to_end() for watch in watches)
     assert child.stderr is not None
     assert "Traceback" not in child.stderr.read()
@@ -71,7 +72,7 @@ def test_a_busy_port_is_no_failure(start: Start) -> None:
         assert port != busy
         RawWatch(port, "/api/v1/namespaces?watch=1").wait_for(b'"name":"default"')
         child.terminate()
-        assert child.wait(5) == 0
+        assert child.wait(60) == 0
         assert child.stderr is not None
         assert f"port {busy} is taken" in child.stderr.read()
 
@@ -113,7 +114,7 @@ def test_an_experiment_runs_and_is_seen_by_a_watch(start: Start) -> None:
 )
 def test_a_wrong_option_is_named(start: Start, arguments: list[str], word: str) -> None:
     child = start(*arguments)
-    _, errors = child.communicate(timeout=10)
+    _, errors = child.communicate(timeout=60)
     assert child.returncode == 2
     assert word in errors
     assert "Traceback" not in errors

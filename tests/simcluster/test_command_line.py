@@ -64,7 +64,7 @@ class Running:
 
     def end(self) -> None:
         self.process.terminate()
-        self.process.communicate(timeout=10)
+        self.process.communicate(timeout=60)
 
 
 @pytest.fixture(scope="module")

@@ -58,7 +58,7 @@ def printed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     cluster.kubectl("delete", "tfjob", "tftest", *here)
     until(lambda: "tftest" not in cluster.kubectl("get", "pods", *here))
     cluster.control("watches/end", mode="close")
-    outputs = {kind: watcher.communicate(timeout=20)[0] for kind, watcher in watchers.items()}
+    outputs = {kind: watcher.communicate(timeout=60)[0] for kind, watcher in watchers.items()}
     cluster.stop()
     return outputs
 

@@ -57,7 +57,7 @@ def all_at_once(*works: Callable[[], Any]) -> list[Any]:
     barrier = threading.Barrier(len(works))
 
     def begin(work: Callable[[], Any]) -> Any:
-        barrier.wait(10)
+        barrier.wait(60)
         return work()
 
     threads = [Background(partial(begin, work)).start() for work in works]

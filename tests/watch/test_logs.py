@@ -98,7 +98,7 @@ class Recorder:
 
 
 def wait_for(condition: Callable[[], object]) -> None:
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.01)

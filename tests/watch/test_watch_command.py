@@ -22,6 +22,7 @@ from jobs.store.streams import cluster_named
 from simcluster.kubeconfig import kubeconfig
 from simcluster.resources import PODS, TFJOBS
 from tests.simcluster.simserver import pod, tfjob
+from tests.support.promptness import fair
 from tests.watch.live import LiveCluster
 from tests.watch.reading import database_url
 
@@ -86,8 +87,8 @@ def test_a_line_for_each_change_and_an_end_at_once(command: Command, cluster: Li
     command.until(child, "ADDED    tfjobs.kubeflow.org live/tftest", "live/tftest-worker-0: Failed, exit 138 (Error)")
     began = time.monotonic()
     child.send_signal(signal.SIGINT)
-    assert child.wait(10) == 0
-    assert time.monotonic() - began < 2
+    assert child.wait(60) == 0
+    assert time.monotonic() - began < fair(2)
     lines = command.lines(child)
     assert [line for line in lines if not LINE.fullmatch(line)] == []
     assert len(lines) == models.Observation.objects.count() > 20
@@ -203,6 +204,6 @@ def test_ctrl_c_ends_it_while_the_cluster_does_not_answer(processes: Any, tmp_pa
         time.sleep(0.3)
         began = time.monotonic()
         child.send_signal(signal.SIGINT)
-        assert child.wait(10) == 0
-        assert time.monotonic() - began < 2
+        assert child.wait(60) == 0
+        assert time.monotonic() - began < fair(2)
         assert "Traceback" not in command.says(child)

@@ -182,7 +182,7 @@ class Server:
         subprocess.run(command, env=os.environ | self.env, check=True, capture_output=True)
 
     def get(self, path: str) -> Any:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
         connection.request("GET", path)
         return json.loads(connection.getresponse().read())
 
@@ -192,7 +192,7 @@ class Server:
 
 class Stream:
     def __init__(self, port: int, path: str, headers: dict[str, str]) -> None:
-        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=20)
+        self.connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         self.connection.request("GET", path, headers=headers)
         self.response = self.connection.getresponse()
 
