@@ -79,7 +79,7 @@ def step_of(values: Values, observed: Observed) -> tuple[Step, Outcome] | None:
         return None
     job, first = found[0]
     told = advice(first.words, None if values.get("restricted") else RUN_WITHOUT_ROOT)
-    seen = Text(f"{first.words} — {told.en}", f"{first.words} — {told.zh}")
+    seen = Text(f"“{first.words}” {told.en}", f"“{first.words}”{told.zh}")
     state = StepState.DIFFERS if deciding(observed) else StepState.WAITING
     outcome = Outcome(state, first.since, seen, (first.event,))
     return Step(KEY, POSSIBLE, lambda _observed: outcome, LASTING, job), outcome

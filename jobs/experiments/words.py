@@ -52,12 +52,12 @@ def trouble_words(run: ExperimentRun) -> str:
         Trouble.AWAY: _("The cluster does not answer, so the next step waits: %(detail)s"),
         Trouble.CLEAN_AWAY: _("The cluster does not answer, so the clean-up waits: %(detail)s"),
         Trouble.CLEAN_REFUSED: _("The clean-up was refused: %(detail)s"),
-        Trouble.PODS_REFUSED: _("Pods of it could not be created: %(detail)s"),
+        Trouble.PODS_REFUSED: _("Pods of it could not be created: “%(detail)s”"),
         Trouble.NO_CLUSTER: _("Its cluster is not configured any more, so nothing can be removed there."),
     }
     if not run.trouble:
         return ""
     sentence = sentences[Trouble(run.trouble)] % {"detail": run.detail}
     if run.trouble == Trouble.PODS_REFUSED:
-        return f"{sentence} — {said(advice(run.detail, IN_THE_MANIFEST))}"
+        return f"{sentence} {said(advice(run.detail, IN_THE_MANIFEST))}"
     return sentence

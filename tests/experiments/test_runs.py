@@ -1,5 +1,6 @@
 """Runs carried on against a real (simulated) cluster that a real watcher follows."""
 
+import re
 import time
 from collections.abc import Callable, Iterator
 from html import unescape
@@ -99,21 +100,31 @@ def test_a_run_whose_pods_are_refused_is_over_and_says_why(watched: LiveCluster,
     assert run.verdict is not None
     assert run.verdict["overall"] == "different"
     (told,) = run.verdict["differences"]
-    assert told["en"].startswith("Expected: The pods can be created. Seen: pods ")
+    assert told["en"].startswith("Expected: The pods can be created. Seen: “pods ")
     assert 'violates PodSecurity "restricted:latest"' in told["en"]
     page = unescape(Client().get(f"/experiments/runs/{run.id}/").content.decode())
     assert told["en"] in page
 
 
-def test_of_a_manifest_of_somebodys_own_it_is_said_while_it_lasts(watched: LiveCluster) -> None:
+def test_of_a_manifest_of_somebodys_own_it_is_said_while_it_lasts(
+    watched: LiveCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("jobs.domain.stuck.REFUSED", 0.0)
     enforce(watched)
     run = launch(launch_of(None, manifests=(tfjob("mine", "default"),)))
     carried_on(run, lambda one: one.trouble)
     assert run.trouble == Trouble.PODS_REFUSED
     assert run.is_open
     page = unescape(Client().get(f"/experiments/runs/{run.id}/").content.decode())
-    assert "Pods of it could not be created: pods " in page
+    assert "Pods of it could not be created: “pods " in page
     assert refusals.IN_THE_MANIFEST.en in page
+    (found,) = Job.objects.all()
+    told = Client().get(f"/jobs/{found.uid}/", {"cluster": "lab"}).content.decode()
+    assert "could not be created: pods " in unescape(told), "the job's own page says so, too"
+    link = re.search(r'class="evidence" href="([^"]+)#tabs"', told)
+    assert link
+    shown = Client().get(unescape(link[1])).content.decode()
+    assert "Error creating: pods " in unescape(shown), "and shows the Event that it rests on"
     enforce(watched, "privileged")
     carried_on(run, lambda one: not one.trouble)
 
