@@ -5,11 +5,11 @@ Finished and Failed are final: a group turns Failed at its first failed pod and 
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from typing import Any
 
 from simcluster.clock import Clock
 from simcluster.controllers import delays
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.podgroup import GROUP_LABEL, spec_of
 from simcluster.errors import ApiError
 from simcluster.resources import PODS, SCHEDULER_PODGROUPS, Resource
@@ -22,19 +22,12 @@ PENDING, SCHEDULING, RUNNING = "Pending", "Scheduling", "Running"
 FINISHED, FAILED = "Finished", "Failed"
 
 
-class PodGroupController:
+class PodGroupController(Follower):
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
-        self._store, self._clock, self._rng = store, clock, rng
+        super().__init__(store)
+        self._clock, self._rng = clock, rng
         self._due: set[Key] = set()
         self._written_at: dict[Key, float] = {}
-        self._unsubscribe: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
-
-    def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
 
     def _on_change(self, change: str, resource: Resource, obj: Obj, _old: Obj | None) -> None:
         metadata = obj["metadata"]

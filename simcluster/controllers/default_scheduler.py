@@ -1,13 +1,13 @@
 """Binds the pods that name no other scheduler, one by one; a pod group of scheduler-plugins only as a whole."""
 
 import random
-from collections.abc import Callable
 from typing import Any
 
 from simcluster.clock import Clock, rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.binding import bind, refuse
 from simcluster.controllers.capacity import Capacity
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.podgroup import GROUP_LABEL, spec_of
 from simcluster.controllers.recorder import SeriesRecorder
 from simcluster.resources import NODES, PODS, SCHEDULER_PODGROUPS, Resource
@@ -19,19 +19,12 @@ NAME = "default-scheduler"
 RETRY_SECONDS = 1.0
 
 
-class DefaultScheduler:
+class DefaultScheduler(Follower):
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
-        self._store, self._clock, self._rng = store, clock, rng
+        super().__init__(store)
+        self._clock, self._rng = clock, rng
         self._recorder = SeriesRecorder(store, clock, rng, NAME)
         self._capacity = Capacity(store)
-        self._unsubscribe: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
-
-    def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
 
     def _on_change(self, change: str, resource: Resource, pod: Obj, _old: Obj | None) -> None:
         if resource is not PODS:

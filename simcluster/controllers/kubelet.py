@@ -8,6 +8,7 @@ from typing import Any
 from simcluster.clock import Clock, rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.checks import pod_problem
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.logs import Logs
 from simcluster.controllers.plan import Programs
 from simcluster.controllers.pod_worker import PodWorker
@@ -166,19 +167,12 @@ class Kubelet:
             self.store.delete(PODS, metadata["namespace"], metadata["name"], grace_seconds=0, uid=uid)
 
 
-class PodRouter:
+class PodRouter(Follower):
     """Tells each kubelet of the pods of its node, and of no other."""
 
     def __init__(self, store: Store, kubelets: Mapping[str, Kubelet]) -> None:
-        self._store, self._kubelets = store, kubelets
-        self._unsubscribe: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
-
-    def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        super().__init__(store)
+        self._kubelets = kubelets
 
     def _on_change(self, change: str, resource: Resource, pod: Obj, _old: Obj | None) -> None:
         if resource is PODS:
@@ -187,28 +181,25 @@ class PodRouter:
                 kubelet.note(change, pod)
 
 
+NODE_INFO = {
+    "machineID": "",
+    "systemUUID": "",
+    "bootID": "",
+    "kernelVersion": "",
+    "osImage": "Debian GNU/Linux 12 (bookworm)",
+    "containerRuntimeVersion": "containerd://1.6.20",
+    "kubeletVersion": "v1.36.2",
+    "kubeProxyVersion": "",
+    "operatingSystem": "linux",
+    "architecture": "amd64",
+}
+
+
 def node_object(node: NodeSpec, now: str) -> Obj:
     """A Node as the recorded kubelet registered it."""
     pages = {"hugepages-1Gi": "0", "hugepages-2Mi": "0"}
     if node.storage:
         pages = {"ephemeral-storage": node.storage, **pages}
-    calm = {
-        "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
-        "DiskPressure": ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
-        "PIDPressure": ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
-        "Ready": ("KubeletReady", "kubelet is posting ready status"),
-    }
-    conditions = [
-        {
-            "type": kind,
-            "status": "True" if kind == "Ready" else "False",
-            "lastHeartbeatTime": now,
-            "lastTransitionTime": now,
-            "reason": reason,
-            "message": message,
-        }
-        for kind, (reason, message) in calm.items()
-    ]
     labels = {
         "beta.kubernetes.io/arch": "amd64",
         "beta.kubernetes.io/os": "linux",
@@ -222,23 +213,33 @@ def node_object(node: NodeSpec, now: str) -> Obj:
         "status": {
             "capacity": {"cpu": node.cpu, **pages, "memory": node.memory, "pods": node.pods},
             "allocatable": {"cpu": node.cpu, **pages, "memory": node.allocatable_memory, "pods": node.pods},
-            "conditions": conditions,
+            "conditions": _calm_conditions(now),
             "addresses": [
                 {"type": "InternalIP", "address": node.address},
                 {"type": "Hostname", "address": node.name},
             ],
             "daemonEndpoints": {"kubeletEndpoint": {"Port": 10250}},
-            "nodeInfo": {
-                "machineID": "",
-                "systemUUID": "",
-                "bootID": "",
-                "kernelVersion": "",
-                "osImage": "Debian GNU/Linux 12 (bookworm)",
-                "containerRuntimeVersion": "containerd://1.6.20",
-                "kubeletVersion": "v1.36.2",
-                "kubeProxyVersion": "",
-                "operatingSystem": "linux",
-                "architecture": "amd64",
-            },
+            "nodeInfo": {**NODE_INFO},
         },
     }
+
+
+def _calm_conditions(now: str) -> list[Obj]:
+    """Ready, and short of nothing."""
+    calm = {
+        "MemoryPressure": ("KubeletHasSufficientMemory", "kubelet has sufficient memory available"),
+        "DiskPressure": ("KubeletHasNoDiskPressure", "kubelet has no disk pressure"),
+        "PIDPressure": ("KubeletHasSufficientPID", "kubelet has sufficient PID available"),
+        "Ready": ("KubeletReady", "kubelet is posting ready status"),
+    }
+    return [
+        {
+            "type": kind,
+            "status": "True" if kind == "Ready" else "False",
+            "lastHeartbeatTime": now,
+            "lastTransitionTime": now,
+            "reason": reason,
+            "message": message,
+        }
+        for kind, (reason, message) in calm.items()
+    ]

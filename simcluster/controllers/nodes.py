@@ -12,6 +12,7 @@ from typing import Any
 from simcluster.clock import Clock, Timer, parse_rfc3339, rfc3339
 from simcluster.controllers import delays
 from simcluster.controllers.capacity import toleration_of
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.kubelet import Kubelet, node_object
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.errors import ApiError
@@ -141,21 +142,17 @@ def _unready(condition: Obj) -> Obj:
     return {**condition, "status": "False", "reason": "KubeletNotReady", "message": f"[{text}]"}
 
 
-class TaintEviction:
+class TaintEviction(Follower):
     """Deletes pods from nodes with a NoExecute taint, each when its toleration is over."""
 
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
-        self._store, self._clock, self._rng = store, clock, rng
+        super().__init__(store)
+        self._clock, self._rng = clock, rng
         self._recorder = EventRecorder(store, clock, rng, "taint-eviction-controller")
         self._timers: dict[str, Timer] = {}  # by pod UID
-        self._unsubscribe: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
 
     def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        super().stop()
         for timer in self._timers.values():
             timer.cancel()
 

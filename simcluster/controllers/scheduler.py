@@ -7,7 +7,6 @@ is tried again. Groups of higher priority come first, and may have pods of lower
 
 import random
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +14,7 @@ from simcluster.clock import Clock, Timer, rfc3339
 from simcluster.controllers import delays, quantity
 from simcluster.controllers.binding import bind, evict, refuse
 from simcluster.controllers.capacity import Amounts, Capacity, wants
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.podgroup import (
     GROUP_ANNOTATION,
     Gang,
@@ -46,24 +46,23 @@ class _Choice:
     origin: str = ""
 
 
-class VolcanoScheduler:
+class VolcanoScheduler(Follower):
     def __init__(self, store: Store, clock: Clock, rng: random.Random, period: float = PERIOD_SECONDS) -> None:
-        self._store, self._clock, self._rng, self._period = store, clock, rng, period
+        super().__init__(store)
+        self._clock, self._rng, self._period = clock, rng, period
         self._recorder = EventRecorder(store, clock, rng, VOLCANO, by_reason=True)
         self._capacity = Capacity(store)
         self._pods: dict[Key, dict[str, Obj]] = {}  # group -> pod name -> pod
         self._waiting: dict[Key, None] = {}  # groups to look at in the next cycle, in order
         self._promised: dict[Key, dict[str, int]] = {}  # admitted groups whose pods are not all bound
         self._timer: Timer | None = None
-        self._unsubscribe: Callable[[], None] | None = None
 
     def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
+        super().start()
         self._timer = self._clock.call_later(self._rng.uniform(0.0, self._period), self._cycle)
 
     def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        super().stop()
         if self._timer is not None:
             self._timer.cancel()
 

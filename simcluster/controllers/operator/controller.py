@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from simcluster.clock import Clock, Timer
 from simcluster.controllers.delays import CONTROLLER_RETRY_BASE, CONTROLLER_RETRY_MAX, NOTICE
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.operator.job import Job, Reconciliation
 from simcluster.controllers.operator.kinds import KINDS, JobKind
 from simcluster.controllers.operator.limiter import RateLimiter
@@ -24,7 +25,7 @@ Key = tuple[str, str]
 _DEPENDENTS = (PODS, SERVICES, VOLCANO_PODGROUPS, SCHEDULER_PODGROUPS)
 
 
-class TrainingOperator:
+class TrainingOperator(Follower):
     """All kinds of training job on one store."""
 
     def __init__(
@@ -39,7 +40,7 @@ class TrainingOperator:
     ) -> None:
         """`gang_scheduler`: whose PodGroups, "" for none. `busy`: many other jobs make each request wait.
         `restricted_init`: the init containers that it adds may run where "restricted" is enforced."""
-        self._store = store
+        super().__init__(store)
         self._owned = OwnedIndex()
         limiter = RateLimiter(clock, rng, busy)
         self.controllers = {
@@ -55,20 +56,18 @@ class TrainingOperator:
             )
             for kind in KINDS
         }
-        self._unsubscribe: Callable[[], None] | None = None
 
     def start(self) -> None:
         for resource in _DEPENDENTS:
             for obj in self._store.list(resource):
                 self._owned.note("ADDED", resource, obj)
-        self._unsubscribe = self._store.subscribe(self._on_change)
+        super().start()
         for controller in self.controllers.values():
             for job in self._store.list(controller.kind.resource):
                 controller.notice(job["metadata"]["namespace"], job["metadata"]["name"])
 
     def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        super().stop()
         for controller in self.controllers.values():
             controller.stop()
 

@@ -7,11 +7,12 @@ predecessors are gone, sometimes (a stale cache) before the new PodGroup is ther
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from simcluster.clock import Clock, Timer, parse_rfc3339, rfc3339
 from simcluster.controllers.delays import NOTICE, REQUEST
+from simcluster.controllers.follower import Follower
 from simcluster.controllers.podspec import completed_pod
 from simcluster.controllers.recorder import EventRecorder
 from simcluster.controllers.volcano.job import (
@@ -45,23 +46,19 @@ _STALE_CACHE = 0.5  # how often the controller still sees the old PodGroup right
 _RETRY_SECONDS = 0.2
 
 
-class VolcanoJobController:
+class VolcanoJobController(Follower):
     def __init__(self, store: Store, clock: Clock, rng: random.Random) -> None:
-        self._store, self._clock, self._rng = store, clock, rng
+        super().__init__(store)
+        self._clock, self._rng = clock, rng
         self._recorder = EventRecorder(store, clock, rng, "vc-controller-manager", by_reason=True)
         self._pods: dict[str, dict[str, Obj]] = {}  # job UID -> pod UID -> pod
         self._due: dict[Key, list[Happening]] = {}
         self._busy: set[Key] = set()
         self._killed: set[str] = set()  # UIDs of pods that the controller deletes itself
         self._ttl: dict[Key, Timer] = {}
-        self._unsubscribe: Callable[[], None] | None = None
-
-    def start(self) -> None:
-        self._unsubscribe = self._store.subscribe(self._on_change)
 
     def stop(self) -> None:
-        if self._unsubscribe is not None:
-            self._unsubscribe()
+        super().stop()
         for timer in self._ttl.values():
             timer.cancel()
 
