@@ -8,7 +8,7 @@ from typing import Any
 from django.http import HttpRequest
 from django.utils.translation import gettext as _
 
-from jobs.experiments.experiment import Experiment, Parameter, ParameterKind
+from jobs.experiments.experiment import Experiment, Parameter, ParameterKind, Text
 from jobs.experiments.fields import PODS as POD_PARAMETERS
 from jobs.experiments.fields import RESTRICTED as OPTION
 from jobs.experiments.launch import CLUSTER, GENERAL, JOB_NAME, MANIFEST, NAMESPACE, Launch, NotLaunched, Problems
@@ -63,58 +63,59 @@ def read_form(request: HttpRequest, experiment: Experiment, refusal: NotLaunched
     """The form as it was sent, or with its defaults and what the address says. ``refusal``: what came of it."""
     data = request.POST if request.method == "POST" else request.GET
     token = token_from(data.get(TOKEN, "")) if refusal is None else uuid.uuid4()
-    given = {name: data[name] for name in _names(experiment) if name in data}
-    if SENT in data:  # a box that is not ticked is not sent
-        flags = [one.name for one in experiment.parameters if one.kind is ParameterKind.FLAG]
-        given |= {name: "off" for name in flags if name not in data}
     cluster = chosen_cluster(data)
     answer = ask(cluster, kinds_of(experiment))
     namespace = data.get(NAMESPACE, "").strip() or answer.usual
     level = answer.enforced.get(namespace)
-    box = without_root.box(data, level, sent=SENT in data)
-    if box is not None and OPTION.name in _names(experiment):
-        given[OPTION.name] = box
+    given = _given(data, experiment, level)
     checked = check(experiment, given)
     name = data.get(JOB_NAME, "").strip() or suggested(experiment.name, token)
     clean_up = CLEAN_UP in data if SENT in data else True
-    problems: Problems = {key: [said(text)] for key, text in checked.errors.items()}
-    refused: Problems = refusal.refused if refusal is not None else {}
-    for key, texts in (refusal.problems if refusal is not None else {}).items():
-        problems.setdefault(key, []).extend(texts)
-    wanted = None
+    launch = None
     if not checked.errors:
-        wanted = Launch(
-            experiment,
-            checked.values,
-            cluster,
-            namespace,
-            name,
-            token,
-            who_of(request),
-            clean_up,
-        )
-    form = Form(
-        token,
-        [],
-        clean_up,
-        wanted,
-        cost(experiment, checked.values) if not checked.errors else None,
-        answer,
-        problems.pop(GENERAL, []),
-        refused.get(GENERAL, []) + refused.get(MANIFEST, []),
-    )
-    shown = defaults(experiment) | dict(checked.values)
-    fields = [_field(one, given.get(one.name, shown[one.name]), problems, refused) for one in experiment.parameters]
+        launch = Launch(experiment, checked.values, cluster, namespace, name, token, who_of(request), clean_up)
+    problems = _problems(checked.errors, refusal)
+    refused: Problems = refusal.refused if refusal is not None else {}
+    shown = defaults(experiment) | dict(checked.values) | given
+    fields = [_field(one, shown[one.name], problems, refused) for one in experiment.parameters]
     for one in fields:
         if one.name == OPTION.name:
             one.found, one.finding = without_root.found_words(level, experiment), without_root.finding(level)
-    where = where_fields(cluster, namespace, name, answer, problems=problems, refused=refused)
-    form.sections = [
-        (_("Where"), where),
-        (_("What happens"), [one for one in fields if one.name not in PODS]),
-        (_("Pods"), [one for one in fields if one.name in PODS]),
-    ]
-    return form
+    return Form(
+        token,
+        [
+            (_("Where"), where_fields(cluster, namespace, name, answer, problems=problems, refused=refused)),
+            (_("What happens"), [one for one in fields if one.name not in PODS]),
+            (_("Pods"), [one for one in fields if one.name in PODS]),
+        ],
+        clean_up,
+        launch,
+        cost(experiment, checked.values) if not checked.errors else None,
+        answer,
+        problems.get(GENERAL, []),
+        refused.get(GENERAL, []) + refused.get(MANIFEST, []),
+    )
+
+
+def _given(data: Mapping[str, Any], experiment: Experiment, level: str | None) -> dict[str, str]:
+    """The parameters that were sent, or stand in the address. ``level``: what the namespace enforces."""
+    names = _names(experiment)
+    given = {name: data[name] for name in names if name in data}
+    if SENT in data:  # a box that is not ticked is not sent
+        flags = [one.name for one in experiment.parameters if one.kind is ParameterKind.FLAG]
+        given |= {name: "off" for name in flags if name not in data}
+    box = without_root.box(data, level, sent=SENT in data)
+    if box is not None and OPTION.name in names:
+        given[OPTION.name] = box
+    return given
+
+
+def _problems(errors: Mapping[str, Text], refusal: NotLaunched | None) -> Problems:
+    """By field: what is wrong with the values, then what came of sending them."""
+    problems: Problems = {key: [said(text)] for key, text in errors.items()}
+    for key, texts in (refusal.problems if refusal is not None else {}).items():
+        problems.setdefault(key, []).extend(texts)
+    return problems
 
 
 def where_fields(
