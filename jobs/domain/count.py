@@ -84,10 +84,12 @@ def link_waits(job: JobState, replica: Replica, first: int) -> None:
 
 
 def add_break(job: JobState, pause: Break) -> None:
+    """Keep a break; the job's breaks stay in the order of their moments."""
     insort(job.breaks, pause, key=_moment)
 
 
 def breaks_at(job: JobState, at: float) -> list[Break]:
+    """The breaks at exactly this moment (epoch seconds)."""
     return job.breaks[bisect_left(job.breaks, at, key=_moment) : bisect_right(job.breaks, at, key=_moment)]
 
 

@@ -73,6 +73,7 @@ def rests_on(job: JobState, what: str, now: float) -> Rests:
 
 
 def replica_what(key: ReplicaKey) -> str:
+    """The address's word for a replica: ``replica:worker:0``, and the job index behind it where there is one."""
     kind, index, job_index = key
     return f"replica:{kind}:{index}:{job_index}" if job_index else f"replica:{kind}:{index}"
 

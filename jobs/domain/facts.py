@@ -92,6 +92,8 @@ class ReplicaSpec(NamedTuple):
 
 
 class Condition(NamedTuple):
+    """One entry of ``status.conditions``; times in epoch seconds, of the cluster's clock."""
+
     type: str
     status: str | None = None
     reason: str | None = None
@@ -145,6 +147,8 @@ class JobFacts(NamedTuple):
 
 
 class PodGroupFacts(NamedTuple):
+    """A PodGroup of Volcano or of the scheduler plugins; times in epoch seconds, of the cluster's clock."""
+
     api_version: str | None = None
     job_uid: str | None = None
     job_kind: str | None = None

@@ -36,10 +36,12 @@ class JobKind:
 
     @property
     def resource(self) -> str:
+        """As in observations: ``tfjobs.kubeflow.org``."""
         return f"{self.plural}.{self.group}"
 
     @property
     def api_version(self) -> str:
+        """As in manifests: ``kubeflow.org/v1``."""
         return f"{self.group}/{self.version}"
 
 

@@ -39,6 +39,7 @@ def replica_restarts(replica: Replica) -> Iterable[Restart]:
 
 
 def replicas_in(found: Iterable[Restart]) -> set[tuple[str, int, int]]:
+    """Which replicas restarted: (type, index, job index)."""
     return {(one.pod.type, one.pod.index, one.pod.job_index) for one in found}
 
 

@@ -30,10 +30,12 @@ class Said:
 
     @property
     def template(self) -> str:
+        """The one of the two templates that fits the count; what is looked up in the catalogue."""
         return self.many if self.many and self.params.get("count") != 1 else self.one
 
     @property
     def sentence(self) -> str:
+        """In English."""
         return self.template % self.params
 
 
@@ -44,14 +46,17 @@ def replica_words(key: ReplicaKey) -> str:
 
 
 def pod_words(pod: Incarnation) -> str:
+    """The replica that the pod is of: ``worker 0``."""
     return replica_words((pod.type, pod.index, pod.job_index))
 
 
 def pod_evidence(pod: Incarnation, at: float | None = None) -> Evidence:
+    """The pod as it was at ``at`` (epoch seconds), by default at its end, or at any time if none was seen."""
     return Evidence("pods", pod.uid, at if at is not None else pod.ended_at)
 
 
 def job_evidence(job: JobState, resource: str, at: float | None = None) -> Evidence:
+    """The job as it was at ``at`` (epoch seconds); None: at any time."""
     return Evidence(resource, job.uid, at)
 
 
@@ -65,6 +70,8 @@ def seconds_words(seconds: float) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Finding(Said):
+    """Something worth knowing about a job, as FINDINGS words it."""
+
     severity: str = "info"  # error, warning, info
 
 

@@ -120,6 +120,7 @@ class Incarnation:
 
     @property
     def gone(self) -> bool:
+        """Deleted, or missing from a later list."""
         return self.deleted_at is not None or self.vanished is not None
 
 
@@ -150,10 +151,12 @@ class Span:
 
     @property
     def said_start(self) -> float | None:
+        """Epoch seconds, whole, of the cluster's clock; None where it does not say."""
         return _seconds(self.detail.get("said_start"))
 
     @property
     def said_end(self) -> float | None:
+        """As ``said_start``."""
         return _seconds(self.detail.get("said_end"))
 
 

@@ -28,11 +28,13 @@ MESSAGE_LIMIT = 300
 
 
 def job_resource(job: JobState) -> str:
+    """The job's resource as in observations; "" for a kind that is not known."""
     kind = kind_of(job.api_version, job.kind)
     return kind.resource if kind else ""
 
 
 def podgroup_resource(job: JobState) -> str:
+    """The resource of the job's PodGroup as in observations; Volcano's where none was seen."""
     plugins = job.podgroup is not None and (job.podgroup.api_version or "").startswith("scheduling.x-k8s.io")
     return PLUGINS_PODGROUPS if plugins else VOLCANO_PODGROUPS
 

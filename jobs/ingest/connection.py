@@ -146,6 +146,7 @@ class HttpAnswer:
         return headers
 
     def read(self, limit: int) -> bytes:
+        """See ``transport.Answer``."""
         with self._named_errors():
             parts: list[bytes] = []
             size = 0
@@ -157,6 +158,7 @@ class HttpAnswer:
             return b"".join(parts)
 
     def chunks(self, patience: Callable[[], float]) -> Iterator[bytes]:
+        """See ``transport.Answer``."""
         with self._named_errors():
             while True:
                 self._allow(patience())

@@ -36,6 +36,8 @@ class DecodeError(Exception):
 
 
 class ObjectMeta(NamedTuple):
+    """Which object it is, and at which version."""
+
     namespace: str  # "" for objects without one
     name: str
     uid: str
@@ -66,12 +68,16 @@ class WatchEvent(NamedTuple):
 
 
 class ListPage(NamedTuple):
+    """One page of a list. ``continue_token`` None: it is the last one."""
+
     resource_version: int
     continue_token: str | None
     items: list[msgspec.Raw]  # each for ``decode_object``, so that one bad item spoils no other
 
 
 class RecordedLine(NamedTuple):
+    """One line of a recording."""
+
     received_at: float  # epoch seconds
     resource: str
     type: str
@@ -114,6 +120,7 @@ _RECORDED: Final = msgspec.json.Decoder(wire.RecordedLine)
 
 
 def understands(resource: str) -> bool:
+    """Whether there is a decoder for the resource (``tfjobs.kubeflow.org``)."""
     return resource in _FAMILIES
 
 

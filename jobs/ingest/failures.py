@@ -11,6 +11,8 @@ from jobs.ingest.transport import Answer, Stalled, TransportError, Unreachable
 
 
 class Kind(Enum):
+    """What a list or a watch failed with; each kind has its state and its pause."""
+
     EXPIRED = auto()  # the version or the continue token is too old: list again
     THROTTLED = auto()
     SERVER_ERROR = auto()
@@ -49,6 +51,7 @@ class Failure(Exception):
 
 
 def of_transport(error: TransportError) -> Failure:
+    """An answer that never came, or whose body broke off."""
     if isinstance(error, Unreachable):
         return Failure(Kind.UNREACHABLE, error.sentence)
     return Failure(Kind.STALLED if isinstance(error, Stalled) else Kind.CUT, error.sentence)

@@ -59,6 +59,8 @@ class Changed(NamedTuple):
 
 
 class Bookmark(NamedTuple):
+    """Nothing has changed up to this version."""
+
     resource_version: int
     initial_events_end: bool = False  # consumed by the loop itself
 

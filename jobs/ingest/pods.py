@@ -40,6 +40,7 @@ def deletion_at(metadata: wire.Metadata) -> float | None:
 
 
 def pod_facts(pod: wire_pods.Pod, metadata: wire_pods.PodMetadata) -> PodFacts:
+    """Of a pod of either family. Times are epoch seconds; texts of the cluster are cut to their limits."""
     labels = metadata.labels or _NO_LABELS
     annotations = metadata.annotations or _NO_ANNOTATIONS
     owner = owner_of(metadata)

@@ -28,6 +28,8 @@ class StreamKey(NamedTuple):
 
 
 class StreamSpec(NamedTuple):
+    """What one stream lists and watches."""
+
     resource: str  # as in observations: "pods", "tfjobs.kubeflow.org"
     group: str  # "" is the core group
     version: str
@@ -42,6 +44,7 @@ class StreamSpec(NamedTuple):
 
     @property
     def path(self) -> str:
+        """Of the list and of the watch: ``/apis/kubeflow.org/v1/tfjobs``."""
         root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
         namespace = f"/namespaces/{self.namespace}" if self.namespace else ""
         return f"{root}{namespace}/{self.plural}"

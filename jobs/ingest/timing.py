@@ -51,4 +51,5 @@ class Backoff:
         return self._rng.uniform(ceiling / 2, ceiling)
 
     def reset(self) -> None:
+        """Begin with the shortest pause again."""
         self._failures = 0

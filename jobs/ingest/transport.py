@@ -48,6 +48,7 @@ class Stop:
         return self._event.wait(seconds)
 
     def set(self) -> None:
+        """Stop, now and for good."""
         with self._lock:
             self._event.set()
             self._shut_down()
@@ -92,11 +93,15 @@ class Answer(Protocol):
 
 
 class Transport(Protocol):
+    """What the list/watch loop asks: a connection to a cluster, or a script of a test."""
+
     def open(self, path: str, query: Mapping[str, str], *, timeout: float, stop: Stop) -> Answer:
         """GET; ``timeout`` in seconds until the head of the answer is here. Raises ``TransportError``."""
 
 
 class Clock(Protocol):
+    """What the list/watch loop knows of time."""
+
     def now(self) -> float:
         """Epoch seconds."""
 
@@ -108,6 +113,8 @@ class Clock(Protocol):
 
 
 class SystemClock:
+    """The machine's clocks."""
+
     def now(self) -> float:
         return time.time()
 

@@ -69,6 +69,7 @@ def facts_record(facts: Any) -> msgspec.Struct:
 
 
 def facts_text(facts: Facts | None) -> str:
+    """JSON of :func:`facts_record`; ``{}`` where there are no facts."""
     return _encode(facts_record(facts)).decode() if facts is not None else "{}"
 
 
@@ -91,10 +92,12 @@ def facts_from(kind: type, values: dict[str, Any]) -> Any:
 
 
 def incarnation_text(pod: Incarnation) -> str:
+    """JSON of the whole incarnation."""
     return _encode(pod).decode()
 
 
 def incarnation_from(text: str) -> Incarnation:
+    """The incarnation of :func:`incarnation_text`. Raises ``msgspec.DecodeError``."""
     return _incarnation.decode(text)
 
 

@@ -16,6 +16,8 @@ class LeaseLost(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Lease:
+    """The right to write for a cluster, until somebody holds it with a higher epoch."""
+
     cluster_id: int
     epoch: int
 

@@ -32,6 +32,7 @@ class Write:
         self._limits = [(n, field.max_length) for n, field in texts if field.max_length is not None]
 
     def run(self, cursor: CursorWrapper, rows: Sequence[Sequence[Any]]) -> None:
+        """Write the rows, each in the order of ``columns``. Raises ``DatabaseError``."""
         if rows:
             cursor.executemany(self.text, [self._fitting(row) for row in rows] if self._limits else rows)
 

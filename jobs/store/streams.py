@@ -64,10 +64,12 @@ class StreamUpdate:
 
 
 def cluster_named(name: str) -> models.Cluster:
+    """The cluster's row, made if there is none."""
     return models.Cluster.objects.get_or_create(name=name)[0]
 
 
 def stream_for(cluster: models.Cluster, key: Key) -> models.Stream:
+    """The stream's row, made if there is none."""
     return models.Stream.objects.get_or_create(
         cluster=cluster, resource=key.resource, namespace=key.namespace, selector=key.selector
     )[0]

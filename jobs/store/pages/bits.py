@@ -140,6 +140,7 @@ class Slices:
             self._load()
 
     def value(self, member: int) -> int | None:
+        """None for a member without a value, and for one that is not there."""
         found = self._values[member] if member < len(self._values) else NONE
         return None if found == NONE else found
 

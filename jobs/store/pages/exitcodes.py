@@ -40,6 +40,7 @@ class CodeUse:
 
     @property
     def ends(self) -> int:
+        """Runs that ended so: those that were followed by a restart, and those that failed their job."""
         return self.restarts + self.failures
 
 

@@ -39,6 +39,8 @@ class Place(NamedTuple):
 
 
 class FacetValue(NamedTuple):
+    """One value of a field, and how many jobs have it."""
+
     value: str
     jobs: int
 

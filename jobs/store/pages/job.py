@@ -50,6 +50,8 @@ def pods_of(job_id: int, limit: int) -> int:
 
 
 class EventRow(NamedTuple):
+    """What is kept of a cluster's Event."""
+
     facts: str  # JSON
     observed_at: float
 
@@ -83,6 +85,7 @@ def job_observations(
 
 
 def job_object(job_id: int, uid: str) -> KubeObject | None:
+    """The object with this UID, if it is one of the job's."""
     return KubeObject.objects.filter(job_id=job_id, uid=uid).first()
 
 

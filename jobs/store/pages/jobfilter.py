@@ -52,6 +52,7 @@ def shown_state(job: Job) -> str:
 
 
 def state_word(state: str, present: bool, restarting_since: float | None) -> str:
+    """The state that is shown: the condition's word, Restarting, or Deleted for one that went before its end."""
     if not present and state not in FINISHED:
         return DELETED
     return RESTARTING if restarting_since is not None else state
@@ -166,6 +167,7 @@ class Stored(NamedTuple):
 
 
 def stored_of(job: Job) -> Stored:
+    """The columns of a row that filters read."""
     return Stored(job.state, job.present, job.restarting_since, job.kind, job.namespace, job.cluster.name, job.search)
 
 

@@ -32,6 +32,8 @@ class Page:
 
 @dataclass
 class Totals:
+    """Jobs and their restarts, summed."""
+
     jobs: int = 0
     true: int = 0
     kubectl: int = 0
@@ -39,6 +41,7 @@ class Totals:
 
 
 def list_page(chosen: JobFilter, order: Order, after: Place | None, now: float, size: int = PAGE) -> Page:
+    """The jobs behind a place (None: from the beginning). ``now``: epoch seconds, for spans such as ``since:2h``."""
     with current() as index:
         found = index.select(chosen, now)
         ids = index.page(found, order, after, size + 1)
@@ -83,6 +86,7 @@ def _in_order(ids: Sequence[int]) -> list[Job]:
 
 
 def listed(rows: QuerySet[Job]) -> QuerySet[Job]:
+    """With what a row of the list shows, and without the record, which it does not."""
     return rows.select_related("cluster").defer("record")
 
 
@@ -92,6 +96,8 @@ def list_rows(ids: Sequence[int]) -> list[Job]:
 
 
 class CodeCount(NamedTuple):
+    """How often one exit code ended a run. ``code`` None: none was seen."""
+
     code: int | None
     oom: bool
     times: int

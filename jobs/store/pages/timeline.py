@@ -18,6 +18,8 @@ from jobs.store.sql import chunks
 
 
 class BarEnd(msgspec.Struct, gc=False):
+    """An end of the main container."""
+
     exit_code: int | None = None
     reason: str | None = None
 
@@ -68,6 +70,7 @@ _decode = msgspec.json.Decoder(Bar).decode
 
 
 def bar_from(record: str, seq: int) -> Bar:
+    """The bar of a stored incarnation. Raises ``msgspec.DecodeError``."""
     bar = _decode(record)
     bar.seq = seq
     return bar

@@ -19,6 +19,7 @@ class WatchedCluster:
 
     @property
     def last_event_at(self) -> float | None:
+        """Epoch seconds; None where no stream ever had an event."""
         known = [stream.last_event_at for stream in self.streams if stream.last_event_at is not None]
         return max(known) if known else None
 
