@@ -74,6 +74,8 @@ class Watcher:
         # By this watcher: the stored state may be that of one that was killed.
         self._watching: set[StreamKey] = set()
         self._away_since = dict.fromkeys(self._streams, clock())  # the others: how long this watcher knows
+        before = self.cluster.observed_until  # until then another watcher read them
+        self._unread_since = {} if before is None else dict.fromkeys(self._streams, before)
         self._expired: dict[StreamKey, str] = {}  # why a stream lists again
         self._last_tick = 0.0
         self._reported: set[tuple[StreamKey, str]] = set()
@@ -127,6 +129,15 @@ class Watcher:
             elif gaps.enters_the_count(key.resource) and now - since >= LATE_SECONDS:
                 gaps.not_watched(self.ledger, self._gap(key), now)
                 self._update(key).gap_open = True
+
+    def _watched(self, key: StreamKey, now: float) -> None:
+        """A stream is watched, again perhaps: after a list, or from where an earlier watch of it ended."""
+        self._watching.add(key)
+        self._away_since.pop(key, None)
+        late = self._gap_is_open(key) or now - self._unread_since.pop(key, now) >= LATE_SECONDS
+        self._close_gap(key)
+        if late:
+            gaps.read_late(self.ledger, self._gap(key), now)
 
     def _close_gap(self, key: StreamKey) -> None:
         if self._gap_is_open(key):
@@ -221,8 +232,9 @@ class Watcher:
             self.ledger.look_up(gone)
             self._apply(key, gone)
         update.listed_at = update.alive_at = done.finished_at
-        if key in self._away_since:
-            self._away_since[key] = done.finished_at
+        for known in (self._away_since, self._unread_since):
+            if key in known:
+                known[key] = done.finished_at
 
     def _count_skipped(self, key: StreamKey, reason: str, number: int, sample: str) -> None:
         skipped = self._update(key).skipped
@@ -235,12 +247,11 @@ class Watcher:
 
     def _status(self, key: StreamKey, message: Status) -> None:
         if message.state is State.WATCHING:
-            self._watching.add(key)
-            self._away_since.pop(key, None)
-            self._close_gap(key)
+            self._watched(key, message.at)
         else:
             self._watching.discard(key)
             self._away_since.setdefault(key, message.at)
+            self._unread_since.setdefault(key, message.at)
         stream, update = self._streams[key], self._update(key)
         known = (update.state or stream.state, update.detail if update.detail is not None else stream.detail)
         if known == (message.state.value, message.sentence):

@@ -120,8 +120,17 @@ def unobserved(job: JobState) -> list[tuple[float | None, float | None]]:
     A start of None means "from the beginning", an end of None that nobody watches now.
     """
     gaps = [(-OPEN if gap.start is None else gap.start, gap.end) for gap in job.unobserved]
+    return _merged([*gaps, *((since, OPEN) for since in job.unwatched.values())])
+
+
+def hazy(job: JobState) -> list[tuple[float | None, float | None]]:
+    """Where the times that are drawn are not to be relied on: the unobserved intervals, and what was read late."""
+    return _merged([(-OPEN if a is None else a, OPEN if b is None else b) for a, b in [*unobserved(job), *job.late]])
+
+
+def _merged(intervals: Iterable[tuple[float, float]]) -> list[tuple[float | None, float | None]]:
     merged: list[tuple[float, float]] = []
-    for start, end in sorted([*gaps, *((since, OPEN) for since in job.unwatched.values())]):
+    for start, end in sorted(intervals):
         if merged and start <= merged[-1][1]:
             merged[-1] = (merged[-1][0], max(merged[-1][1], end))
         else:

@@ -76,6 +76,13 @@ def watched_again(job: JobState, resource: str) -> bool:
     return True
 
 
+def read_late(job: JobState, since: float, until: float) -> None:
+    """What happened from ``since`` on was read at ``until``: nothing was missed, but our clock tells no times of it."""
+    if since < until and not _was_over(job, since):
+        job.late.append((since, until))
+        job.changes.job = True
+
+
 def _was_over(job: JobState, at: float) -> bool:
     ended = job_end(job)
     return ended is not None and ended <= at and not job.pods_left

@@ -250,6 +250,7 @@ class JobState:
     started_suspended: bool = False
     unobserved: list[Unobserved] = field(default_factory=list)
     unwatched: dict[str, float] = field(default_factory=dict)  # pods, jobs: since when nobody watches them, still
+    late: list[tuple[float, float]] = field(default_factory=list)  # all of it was read, but only at the interval's end
     creations: dict[str, Creations] = field(default_factory=dict)  # by the Event's name
     refusals: dict[str, Refusal] = field(default_factory=dict)  # by the Event's name
     failing: str = ""  # UID of the pod that failed first in the gang restart under way (gang.py)

@@ -117,6 +117,7 @@ def job_from(text: str) -> JobState:
     if record["podgroup"] is not None:
         record["podgroup"] = facts_from(PodGroupFacts, record["podgroup"])
     record["vanished"] = tuple(record["vanished"]) if record["vanished"] else None
+    record["late"] = [(start, end) for start, end in record.get("late", ())]
     record["breaks"] = msgspec.convert(record["breaks"], list[Break])
     record["unobserved"] = msgspec.convert(record["unobserved"], list[Unobserved])
     record["creations"] = msgspec.convert(record["creations"], dict[str, Creations])

@@ -59,6 +59,16 @@ def watched_again(ledger: Ledger, gap: Gap) -> None:
             _touch(ledger, job)
 
 
+def read_late(ledger: Ledger, gap: Gap, now: float) -> None:
+    """A watch goes on from where it was, and brings at ``now`` what happened since."""
+    if gap.since is None:
+        return
+    _load(ledger, gap, Q(present=True))
+    for job in _concerned(gap, ledger.jobs.values()):
+        reducer.read_late(job, max(gap.since, _began(job, now)), now)
+        _touch(ledger, job)
+
+
 def _not_watched(ledger: Ledger, jobs: Iterable[JobState], gap: Gap, now: float) -> None:
     for job in _concerned(gap, jobs):
         reducer.not_watched(job, max(gap.since or 0.0, _began(job, now)), _told_as(gap))

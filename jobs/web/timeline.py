@@ -13,7 +13,7 @@ from typing import Any
 from django.utils.translation import get_language
 
 from jobs import models
-from jobs.domain.intervals import unobserved
+from jobs.domain.intervals import hazy
 from jobs.domain.state import JobState, ReplicaKey
 from jobs.models import Job, Restart
 from jobs.store.pages import timeline as store
@@ -201,7 +201,8 @@ def delta(changes: JobChanges, job: JobState, trues: Mapping[ReplicaKey, int], n
 
 
 def _unobserved(job: JobState) -> list[Json]:
-    return [{"start": start, "end": end} for start, end in unobserved(job)]
+    """What is drawn hatched."""
+    return [{"start": start, "end": end} for start, end in hazy(job)]
 
 
 def touched(changes: JobChanges) -> set[ReplicaKey]:

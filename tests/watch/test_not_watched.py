@@ -17,6 +17,7 @@ from tests.watch.scripted import (
     CLUSTER,
     CREATED,
     JOB_EVENTS,
+    KEYS,
     PODGROUPS,
     PODS,
     TFJOBS,
@@ -75,6 +76,70 @@ def test_a_watch_that_goes_on_from_where_it_was_has_missed_nothing(key: StreamKe
     rig.see(PODS, pod("uid-b", 6), type_="ADDED")
     assert said() == ([], False)
     assert only_job()["replicas"][0]["incarnations"] == 2
+
+
+LATE = LATE_SECONDS + 1
+
+
+def drawn(client: Client) -> list[tuple[float | None, float | None]]:
+    """The intervals that the timeline hatches."""
+    found = client.get(f"/api/jobs/{models.Job.objects.get().uid}/timeline/").json()["unobserved"]
+    return [(one["start"], one["end"]) for one in found]
+
+
+@pytest.mark.parametrize("key", [PODS, TFJOBS])
+def test_what_was_read_late_is_counted_and_its_times_are_not_relied_on(client: Client, key: StreamKey) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    cut(rig, key, seconds=500)
+    rig.watching(key)
+    rig.see(PODS, pod("uid-b", 6), type_="ADDED")
+    assert said() == ([], False)
+    assert drawn(client) == [(alive, rig.now)]
+    assert "was read late" in client.get(f"/jobs/{models.Job.objects.get().uid}/").content.decode()
+    rig.see(PODS, pod("uid-b", 8, "Failed"))
+    rig.now += 5
+    rig.see(PODS, pod("uid-c", 9), type_="ADDED")
+    assert "≈" in client.get(f"/jobs/{models.Job.objects.get().uid}/").content.decode()  # the share of lost time
+
+
+@pytest.mark.parametrize(("seconds", "late"), [(LATE_SECONDS - 1, False), (LATE, True)])
+def test_a_watcher_that_goes_on_for_one_that_died_reads_late(client: Client, seconds: float, *, late: bool) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    rig.take(PODS)  # says that it lives
+    next_one = Rig(now=rig.now + seconds)
+    next_one.watching(*KEYS)
+    assert said() == ([], False)
+    assert drawn(client) == ([(alive, next_one.now)] if late else [])
+
+
+def test_a_successor_reads_nothing_late_however_quiet_its_streams_were(client: Client) -> None:
+    rig = watched_from_the_start()
+    rig.now += 1000
+    rig.take(PODS)
+    next_one = Rig(now=rig.now + 1)
+    next_one.watching(*KEYS)
+    assert drawn(client) == []
+    next_one.now += 1000
+    next_one.take(PODS, Status(State.RECONNECTING, "", next_one.now))
+    next_one.now += 2
+    next_one.watching(PODS)
+    assert drawn(client) == []
+
+
+def test_after_a_list_nothing_is_late(client: Client) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    rig.now += 100
+    rig.take(PODS, Status(State.UNREACHABLE, "", rig.now))
+    rig.now += LATE
+    rig.take(PODS, *rig.list_of(50, pod("uid-a", 4)))
+    listed = rig.now
+    rig.now += 1
+    rig.watching(PODS)
+    assert drawn(client) == [(alive, listed)]
+    assert said()[1] is True
 
 
 def test_a_list_closes_the_interval() -> None:
@@ -212,7 +277,6 @@ def test_the_pages_say_that_nobody_watches(client: Client) -> None:
 
 
 def test_open_pages_hear_that_nothing_was_missed() -> None:
-    """Also where there is nothing left to draw: the word must come, or the hatch would stay."""
     rig = watched_from_the_start()
     row = models.Job.objects.get()
     cut(rig, PODS)
@@ -220,7 +284,8 @@ def test_open_pages_hear_that_nothing_was_missed() -> None:
     rig.watching(PODS)
     delta = read_delta(row.id, seq)
     assert delta is not None
-    assert (delta["unobserved"], delta["job"]["at_least"]) == ([], False)
+    assert [one["end"] for one in delta["unobserved"]] == [rig.now]  # what was read late stays hatched
+    assert delta["job"]["at_least"] is False
 
 
 # --- another configuration

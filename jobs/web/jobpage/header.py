@@ -76,6 +76,7 @@ class Header:
     gaps: list[tuple[float | None, float]]
     pods_unwatched_since: float | None
     job_unwatched_since: float | None
+    late: list[tuple[float, float]]
     restarting_since: float | None
     vanished: tuple[float, float] | None
 
@@ -105,6 +106,7 @@ def header(
         gaps=_gaps(job),
         pods_unwatched_since=job.unwatched.get("pods"),
         job_unwatched_since=job.unwatched.get("jobs"),
+        late=_late(job),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
@@ -131,6 +133,7 @@ def light_header(row: Job, job: JobState) -> Header:
         gaps=_gaps(job),
         pods_unwatched_since=job.unwatched.get("pods"),
         job_unwatched_since=job.unwatched.get("jobs"),
+        late=_late(job),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
@@ -156,6 +159,17 @@ def _gaps(job: JobState) -> list[tuple[float | None, float]]:
             continue
         if merged and start is not None and start - merged[-1][1] < 1.0:
             merged[-1] = (merged[-1][0], end)
+        else:
+            merged.append((start, end))
+    return merged
+
+
+def _late(job: JobState) -> list[tuple[float, float]]:
+    """What was read late and not missed; streams that came back within a second of each other are told of once."""
+    merged: list[tuple[float, float]] = []
+    for start, end in sorted(job.late, key=lambda late: late[1]):
+        if merged and end - merged[-1][1] < 1.0:
+            merged[-1] = (min(start, merged[-1][0]), end)
         else:
             merged.append((start, end))
     return merged
@@ -213,7 +227,8 @@ def _productive(job: JobState, end: float) -> Fact | None:
     lost = _("%(lost)s of %(life)s lost to restarts") % {"lost": duration(paid.incomplete), "life": duration(paid.life)}
     # Rounded down: 100 % is said by a job that lost nothing.
     percent = int(paid.productive * 100)
-    text = f"{'≤ ' if incomplete(job) else ''}{percent} %"
+    about = "≤ " if incomplete(job) else "≈ " if job.late else ""
+    text = f"{about}{percent} %"
     return Fact(_("Productive"), text, share=paid.productive, note=lost, good=True)
 
 
