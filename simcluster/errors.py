@@ -40,6 +40,15 @@ class ApiError(Exception):
         return body
 
 
+def in_gos_notation(error: ApiError) -> str:
+    """The error as a controller prints it that shows its parts (`%#v`)."""
+    nothing = 'TypeMeta:v1.TypeMeta{Kind:"", APIVersion:""}, '
+    nothing += 'ListMeta:v1.ListMeta{SelfLink:"", ResourceVersion:"", Continue:"", RemainingItemCount:(*int64)(nil)}'
+    message = error.message.replace("\\", "\\\\").replace('"', '\\"')
+    said = f'Status:"Failure", Message:"{message}", Reason:"{error.reason}", Details:(*v1.StatusDetails)(0xc000b1a2c0)'
+    return f"&errors.StatusError{{ErrStatus:v1.Status{{{nothing}, {said}, Code:{error.code}}}}}"
+
+
 def cause(reason: str, message: str, field: str) -> dict[str, str]:
     """One entry of details.causes; the message has no field in front."""
     return {"reason": reason, "message": message, "field": field}

@@ -22,7 +22,8 @@ SAID = (  # reason, and how the message begins; the rest of it is the API server
 FOLDED = "(combined from similar events): "
 # Not refused: a pod of the name, of before or of another job, is not gone yet, or the controller's cache is old.
 STILL_THERE = "already exists"
-POD = re.compile(r'pods \\?"([^"\\]{1,253})\\?"|failed to create pod ([^\s,]{1,253}),')
+GO_MESSAGE = re.compile(r'Message:"((?:[^"\\]|\\.)*)')  # of the first of several errors; its end may be cut off
+POD = re.compile(r'pods "([^"]{1,253})"')
 KEPT = 32  # Events of one job: a real recorder lets 25 of an object through, and then 12 an hour
 
 
@@ -42,7 +43,7 @@ def note_refusal(job: JobState, observation: Observation, facts: EventFacts) -> 
         return False
     known = job.refusals.get(observation.name)
     named = POD.search(words)
-    pod = (named[1] or named[2]) if named else ""
+    pod = named[1] if named else ""
     seen_at = known.seen_at if known is not None and known.pod == pod else observation.observed_at
     refusal = Refusal(pod, words, facts.last_at, seen_at, observation.uid)
     if refusal == known:
@@ -58,6 +59,8 @@ def _words(facts: EventFacts) -> str | None:
     for reason, prefix in SAID:
         if facts.reason == reason and message.startswith(prefix):
             words = message.removeprefix(prefix)
+            shown = GO_MESSAGE.search(words) if reason == "FailedCreate" else None
+            words = shown[1].replace('\\"', '"').replace("\\\\", "\\") if shown else words
             return None if words.endswith(STILL_THERE) or not words else words
     return None
 

@@ -113,14 +113,17 @@ def test_each_operators_words(kind: str, said: str, words: str) -> None:
     assert missing(story) == [(words, 10)]
 
 
-def test_volcano_names_the_pod_in_gos_notation() -> None:
-    words = '[failed to create pod job-main-0, err: &errors.StatusError{Message:"pods \\"job-main-0\\" is forbidden"}]'
+@pytest.mark.parametrize("rest", ['", Reason:"Forbidden", Code:403}}]', '", Reason:"Forb…', "…"])
+def test_volcano_prints_the_refusal_in_gos_notation(rest: str) -> None:
+    """The first of several, and as much of it as the Event holds."""
+    words = 'pods "job-main-0" is forbidden: exceeded quota: few'
+    printed = words.replace('"', '\\"') + rest
     story = Story("Job", policies={"main": "Never"}).run(f"""
         +J phase=Pending
         @10
-        ~E1 FailedCreate x3 Error creating pods: {words}
+        ~E1 FailedCreate x3 Error creating pods: [failed to create pod job-main-0, err: &StatusError{{Message:"{printed}
     """)
-    assert missing(story) == [(words, 10)]
+    assert missing(story) == [(words + rest * (rest == "…"), 10)]
     story.run("+n0#a R")
     assert missing(story) == []
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jobs.domain.refusals import refused
 from jobs.experiments import refusals
 from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import Outcome, StepState, Text
@@ -11,9 +12,14 @@ from jobs.experiments.parameters import defaults
 from jobs.experiments.refusals import advice
 from jobs.experiments.verdict import Overall, Verdict
 from simcluster.controllers.kubelet import NodeSpec
+from simcluster.podsecurity import PodSecurityAdmission
 from simcluster.quota import QuotaAdmission
 from simcluster.resources import NAMESPACES, RESOURCEQUOTAS
+from tests.experiments.observing import Watched
 from tests.experiments.rehearsal import PLACE, Rehearsal
+from tests.simcluster.simulation import Simulation
+from tests.simcluster.test_volcano import job as volcano_job
+from tests.simcluster.test_volcano import task
 
 NAMES = sorted(experiments())
 WITHOUT_PODS = "gang-does-not-fit"
@@ -130,3 +136,20 @@ RESTRICTED = f'{FORBIDDEN}violates PodSecurity "restricted:latest": x (container
 )
 def test_what_to_do_follows_from_the_words(words: str, remedy: Text | None, expected: Text) -> None:
     assert advice(words, remedy) is expected
+
+
+def test_a_volcano_jobs_refusal_is_read_from_what_its_controller_prints() -> None:
+    """No experiment creates one, but a manifest of somebody's own may."""
+    simulation = Simulation()
+    PodSecurityAdmission(simulation.store)
+    labels = {"pod-security.kubernetes.io/enforce": "restricted"}
+    simulation.store.patch_merge(NAMESPACES, None, "default", {"metadata": {"labels": labels}})
+    simulation.cluster.apply(volcano_job(task("main", {"tensorflow": {"after": None}}, 1)))
+    simulation.run(30)
+    watched = Watched()
+    for line in simulation.lines:
+        watched.take(line.at, line.resource, line.type, line.object)
+    (job,) = watched.jobs.values()
+    (one,) = refused(job)
+    assert one.replica == ("main", 0, 0)
+    assert one.words.startswith('pods "vj-main-0" is forbidden: violates PodSecurity "restricted:latest": allowPriv')

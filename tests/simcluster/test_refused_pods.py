@@ -11,6 +11,8 @@ from simcluster.quota import QuotaAdmission
 from simcluster.resources import NAMESPACES, RESOURCEQUOTAS
 from tests.simcluster.simulation import Simulation
 from tests.simcluster.test_operator_kinds import job
+from tests.simcluster.test_volcano import job as volcano_job
+from tests.simcluster.test_volcano import task
 
 Obj = dict[str, Any]
 LASTING = {"after": None}
@@ -105,4 +107,15 @@ def test_a_quota_lets_in_what_it_has_room_for() -> None:
     (event, *_) = simulation.events("TFJob", "FailedCreatePod")
     assert "is forbidden: exceeded quota: few, requested: pods=1, used: pods=1, limited: pods=1" in event["message"]
     simulation.store.patch_merge(RESOURCEQUOTAS, "default", "few", {"spec": {"hard": {"pods": "2"}}})
+    simulation.run_until(lambda: len(simulation.pods()) == 2)
+
+
+def test_volcano_tells_of_all_in_one_event_in_gos_notation() -> None:
+    simulation = restricted()
+    simulation.cluster.apply(volcano_job(task("main", {"tensorflow": {"after": None}}, 2)))
+    simulation.run_until(lambda: simulation.events("Job", "FailedCreate"))
+    (event, *_) = simulation.events("Job", "FailedCreate")
+    assert event["message"].startswith("Error creating pods: [failed to create pod vj-main-")
+    assert event["message"].count('Message:"pods \\"vj-main-') == 2
+    enforce(simulation, "privileged")
     simulation.run_until(lambda: len(simulation.pods()) == 2)

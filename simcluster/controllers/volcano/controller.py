@@ -31,7 +31,7 @@ from simcluster.controllers.volcano.job import (
     with_times,
     without_times,
 )
-from simcluster.errors import ApiError
+from simcluster.errors import ApiError, in_gos_notation
 from simcluster.resources import PODS, VOLCANO_JOBS, VOLCANO_PODGROUPS, Resource
 from simcluster.store import Store
 
@@ -178,10 +178,26 @@ class VolcanoJobController(Follower):
                 self._store.create(VOLCANO_PODGROUPS, job.group(), job.namespace)
 
     def _create_pods(self, job: VolcanoJob) -> Steps:
+        """Tries all that are missing, and tells of those that were refused in one Event. Raises ApiError."""
         missing = list(missing_pods(job, self._pods_of(job)))
+        refused: list[tuple[str, ApiError]] = []
         for task, index in self._rng.sample(missing, len(missing)):
             yield REQUEST.draw(self._rng)
-            self._store.create(PODS, completed_pod(job.pod(task, index), self._rng, self._store), job.namespace)
+            pod = job.pod(task, index)
+            try:
+                self._store.create(PODS, completed_pod(pod, self._rng, self._store), job.namespace)
+            except ApiError as error:
+                refused.append((pod["metadata"]["name"], error))
+        told = [
+            f"failed to create pod {name}, err: {in_gos_notation(error)}"
+            for name, error in refused
+            if error.reason != "AlreadyExists"
+        ]
+        if told:
+            text = f"Error creating pods: [{' '.join(told)}]"
+            self._recorder.event(job.object, "Warning", "FailedCreate", text)
+        if refused:
+            raise refused[0][1]
 
     def _tell_unschedulable(self, job: VolcanoJob, group: Obj) -> None:
         conditions = (group.get("status") or {}).get("conditions") or []
