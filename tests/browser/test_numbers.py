@@ -103,6 +103,20 @@ def test_seven_digits_fit_a_phone(site: Site, job: str, page: Any) -> None:
         assert all(box["left"] >= 0 and box["right"] <= 390 and cut <= 0 for box, cut in edges), (path, edges)
 
 
+def test_names_give_way_to_numbers_of_seven_digits(site: Site, job: str, page: Any) -> None:
+    count(site, MANY)
+    page.set_viewport_size({"width": 1280, "height": 800})
+    page.goto(site.address)
+    width, room = page.evaluate("""() => {
+        // Ages grow with the years; the numbers are what is looked at.
+        for (const cell of document.querySelectorAll("#jobs .time")) cell.textContent = "8 h ago";
+        const region = document.getElementById("jobs").parentElement;
+        return [region.scrollWidth, region.clientWidth];
+    }""")
+    assert width <= room, "nothing is cut, and nothing must be scrolled to"
+    assert page.locator("#jobs tbody th a").first.bounding_box()["width"] >= 80
+
+
 def test_long_counts_and_names_share_the_gutter(site: Site, job: str, page: Any) -> None:
     page.add_init_script(NOTE_TEXTS)
     page.set_viewport_size({"width": 390, "height": 844})

@@ -13,6 +13,7 @@ from jobs.experiments.checks_restarts import restarting_shown
 from jobs.experiments.experiment import Observed
 from jobs.models import Job, Span
 from jobs.store.load import load_state
+from jobs.web.lanes import span_json
 from tests.domain.story import BEGIN, Story
 from tests.support.recorded import replay, replay_changed
 
@@ -85,6 +86,8 @@ def test_the_timeline_gets_the_clusters_dates(client: Client, together: Job) -> 
     states = [span for span in found["spans"] if span["lane"] == "state" and span["value"] == "Restarting"]
     assert [span["said_end"] - span["said_start"] for span in states[:4]] == [0, 0, 2, 3]
     assert found["job"]["finished"] is None
+    rows = Span.objects.filter(lane="restarting").order_by("number")
+    assert [span_json(row) for row in rows] == spans, "a delta tells the same"
 
 
 def test_rows_from_before_the_dates_were_kept_say_that_nothing_was_measured(client: Client, together: Job) -> None:
