@@ -5,7 +5,7 @@ from typing import Any
 
 import dj_database_url
 
-from dashboard import env, logs
+from dashboard import data_folder, env, logs
 from dashboard.brokers import celery_url
 
 BASE_DIR = env.BASE_DIR
@@ -90,8 +90,8 @@ def _database(url: str) -> dict[str, Any]:
 try:
     DATABASES = {"default": _database(_values["DATABASE_URL"])}
     if str(DATABASES["default"]["NAME"]).startswith(f"{RESTARTSCOPE_DATA_DIR}/"):
-        env.make_directory(RESTARTSCOPE_DATA_DIR)
-    SECRET_KEY = _values["RESTARTSCOPE_SECRET_KEY"] or env.generated_secret_key(RESTARTSCOPE_DATA_DIR)
+        data_folder.make_directory(RESTARTSCOPE_DATA_DIR)
+    SECRET_KEY = _values["RESTARTSCOPE_SECRET_KEY"] or data_folder.generated_secret_key(RESTARTSCOPE_DATA_DIR)
 except env.SettingError as error:
     env.exit_with(error)
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

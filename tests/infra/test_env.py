@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from dashboard import env
+from dashboard import data_folder, env
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -115,7 +115,7 @@ def test_a_wrong_secret_is_not_repeated(name: str) -> None:
 def test_the_generated_key_is_one_and_private(tmp_path: Path) -> None:
     folder = tmp_path / "data"
     with ThreadPoolExecutor(8) as pool:
-        keys = set(pool.map(lambda _: env.generated_secret_key(folder), range(32)))
+        keys = set(pool.map(lambda _: data_folder.generated_secret_key(folder), range(32)))
     assert len(keys) == 1
     assert len(keys.pop()) >= 50
     assert stat.S_IMODE((folder / "secret-key").stat().st_mode) == 0o600
