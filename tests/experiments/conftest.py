@@ -15,7 +15,7 @@ from jobs.experiments.writes import Writer, cluster_writer
 from jobs.web.experiments import places
 from tests.experiments.pages import account
 from tests.experiments.small import small
-from tests.watch.live import LiveCluster
+from tests.watch.live import Follower, LiveCluster, wait_until
 
 NAMESPACE = "default"
 
@@ -44,6 +44,14 @@ def forget_the_cluster() -> None:
     """What was answered by the cluster of another test, under the same name."""
     clusters.forget()
     places.forget()
+
+
+@pytest.fixture
+def watched(cluster: LiveCluster) -> Iterator[LiveCluster]:
+    """A cluster that is followed."""
+    with Follower(cluster.source("lab")):
+        wait_until(cluster.is_watched)
+        yield cluster
 
 
 @pytest.fixture

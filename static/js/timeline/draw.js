@@ -1,4 +1,5 @@
-// The one drawer: puts a view on a canvas and knows nothing of where it comes from. Everything is drawn in CSS pixels.
+// The one drawer: puts a view on a canvas and knows nothing of where it comes from. Here are the frame and what lies over
+// all rows; rows themselves are in drawlanes.js and drawreplicas.js. Everything is drawn in CSS pixels.
 
 import { isolate, number } from "../format.js";
 import { drawHeat, drawPodGroup, drawStateLane } from "./drawlanes.js";
