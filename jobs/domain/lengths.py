@@ -36,6 +36,11 @@ def length(seconds: float, said: float | None = None) -> Length:
     return Length(None, known)
 
 
+def waits_length(seconds: float, times: int) -> Length:
+    """Of so many waits together, which the cluster does not date."""
+    return Length(seconds if seconds >= TOGETHER * max(1, times) else None)
+
+
 def span_length(span: Span, until: float, said_until: float | None = None) -> Length | None:
     """None where it is not known when the span began. ``until``: the end of one that is open, and what the cluster says
     of that moment."""

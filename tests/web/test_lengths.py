@@ -90,6 +90,29 @@ def test_the_timeline_gets_the_clusters_dates(client: Client, together: Job) -> 
     assert [span_json(row) for row in rows] == spans, "a delta tells the same"
 
 
+def all_in_one_read(text: bytes) -> bytes:
+    """The recording, as if its reader had been away until the end, and had caught up then."""
+    lines: list[dict[str, Any]] = [json.loads(line) for line in text.splitlines()]
+    end = lines[-1]["received_at"]
+    for number, line in enumerate(lines):
+        line["received_at"] = end + number * 1e-6
+    return b"".join(json.dumps(line).encode() + b"\n" for line in lines)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("name", ["seed-exitcode-138", "tf-onfailure-one-worker"])
+def test_what_was_read_in_one_go_is_told_without_lengths_of_the_reading(
+    client: Client, tmp_path: Path, name: str
+) -> None:
+    replay_changed(tmp_path, name, all_in_one_read)
+    uid = Job.objects.get().uid
+    for path in ("/", *(f"/jobs/{uid}/?tab={tab}" for tab in ("restarts", "replicas", "phases", "podgroup"))):
+        page = re.sub(r"<[^>]+>", " ", client.get(path).content.decode())
+        assert not re.findall(r"[^.]{0,60}\b\d+ ms", page), path
+    header = client.get(f"/jobs/{uid}/").content.decode()
+    assert re.search(r"<dt>Productive</dt><dd><bdi>not measured</bdi>", header)
+
+
 def test_rows_from_before_the_dates_were_kept_say_that_nothing_was_measured(client: Client, together: Job) -> None:
     for span in Span.objects.all():
         span.detail = {name: value for name, value in span.detail.items() if not name.startswith("said_")}

@@ -11,7 +11,7 @@ from jobs.domain.cost import cost
 from jobs.domain.ending import ended
 from jobs.domain.findings import findings
 from jobs.domain.intervals import job_end, restarting, unobserved
-from jobs.domain.lengths import restarting_length
+from jobs.domain.lengths import restarting_length, waits_length
 from jobs.domain.report import restart_policy
 from jobs.domain.said import Evidence, Finding, Said, replica_words
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState
@@ -224,6 +224,9 @@ def _productive(job: JobState, end: float) -> Fact | None:
     paid = cost(job, end)
     if paid.productive is None or not paid.incomplete:
         return None
+    restarts = sum(replica.recreations + replica.in_place for replica in job.replicas.values())
+    if waits_length(paid.incomplete, restarts).seconds is None:
+        return Fact(_("Productive"), _("not measured"))
     lost = _("%(lost)s of %(life)s lost to restarts") % {"lost": duration(paid.incomplete), "life": duration(paid.life)}
     # Rounded down: 100 % is said by a job that lost nothing.
     percent = int(paid.productive * 100)

@@ -11,7 +11,7 @@ from jobs.domain.causes import last_code
 from jobs.domain.codes import documented_class, retried, signal_name
 from jobs.domain.cost import cost
 from jobs.domain.intervals import job_end
-from jobs.domain.lengths import Length, restarting_length, span_length
+from jobs.domain.lengths import Length, restarting_length, span_length, waits_length
 from jobs.domain.report import flags, restart_policy
 from jobs.domain.said import replica_words
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
@@ -121,8 +121,8 @@ class ReplicaRow:
     now: str
     node: str
     newest_uid: str
-    waited: float
-    """Seconds between the end of a run and Running of the next, summed."""
+    waited: Length | None
+    """Between the end of a run and Running of the next, summed; None for no wait."""
 
 
 def replica_rows(job: JobState, end: float) -> tuple[list[ReplicaRow], int]:
@@ -153,7 +153,7 @@ def _replica_row(job: JobState, replica: Replica, numbers: Numbers, waited: floa
         now=_now(newest),
         node=newest.node or "" if newest else "",
         newest_uid=newest.uid if newest else "",
-        waited=waited,
+        waited=waits_length(waited, numbers.true) if waited else None,
     )
 
 
