@@ -83,13 +83,14 @@ def ours(lines: list[tuple[str, bytes]], clones: int) -> dict[str, Any]:
     call_command("migrate", verbosity=0)
     from jobs import notify  # noqa: PLC0415
     from jobs.ingest.decode import decode_line  # noqa: PLC0415
-    from jobs.ingest.messages import Changed  # noqa: PLC0415
+    from jobs.ingest.messages import Changed, State, Status  # noqa: PLC0415
     from jobs.ingest.streams import StreamKey  # noqa: PLC0415
     from jobs.watcher import Watcher  # noqa: PLC0415
 
     notify.publish = lambda seq: None  # type: ignore[assignment]  # the broker is not what is measured
     keys = {name: StreamKey(name, "", "") for name in {name for name, _ in lines}}
     watcher = Watcher("bench", keys.values(), None)
+    watcher.take([(key, Status(State.WATCHING, "", time.time())) for key in keys.values()])
     began, cpu = time.perf_counter(), time.process_time()
     for start in range(0, len(lines), BATCH):
         now = time.time()

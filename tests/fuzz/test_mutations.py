@@ -24,7 +24,7 @@ from jobs.domain.report import job_report
 from jobs.domain.rollup import roll_up
 from jobs.domain.totals import job_numbers
 from jobs.ingest.decode import DecodeError, decode_line, understands
-from jobs.ingest.messages import Changed, ListDone, Message, Skipped
+from jobs.ingest.messages import Changed, ListDone, Message, Skipped, State, Status
 from jobs.ingest.streams import StreamKey
 from jobs.store.load import load_states
 from jobs.store.reports import ReportFilter, reports
@@ -153,6 +153,7 @@ class Fed:
         self.skipped: Counter[str] = Counter()
         self.watcher = Watcher(self.name, keys, None, clock=lambda: self.now)
         self.watcher.take([(key, ListDone(0, frozenset(), 0.0, 0.0)) for key in keys])
+        self.watcher.take([(key, Status(State.WATCHING, "", 0.0)) for key in keys])
         messages = [(key, self.message(key, text, when)) for key, text, when in fed]
         for start in range(0, len(messages), batch):
             self.watcher.take([(key, message) for key, message in messages[start : start + batch] if message])

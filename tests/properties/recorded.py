@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from jobs.domain.facts import DELETED, EventFacts, PodFacts
 from jobs.domain.kinds import EVENTS, PODS
 from jobs.ingest.decode import WatchEvent, decode_recorded, understands
-from jobs.ingest.messages import Bookmark, Changed, Expired, ListDone, Listed, Message
+from jobs.ingest.messages import Bookmark, Changed, Expired, ListDone, Listed, Message, State, Status
 from jobs.ingest.streams import OPERATOR_LABEL, VOLCANO_LABEL, StreamKey
 from jobs.store import leases
 from jobs.store.ledger import EVENT_KINDS
@@ -80,6 +80,10 @@ class Cluster:
     def begin(self) -> None:
         """All streams list nothing: watching begins before anything is there."""
         self.watcher.take([(key, ListDone(0, frozenset(), 0.0, 0.0)) for key in self.keys])
+        self._connect()
+
+    def _connect(self) -> None:
+        self.watcher.take([(key, Status(State.WATCHING, "", self.now)) for key in self.keys])
 
     def pass_by(self, lines: Iterable[Line]) -> None:
         """The cluster goes on; nobody watches."""
@@ -112,6 +116,7 @@ class Cluster:
         """A new watcher, that knows only what is stored."""
         self.lease = lease
         self.watcher = Watcher(self.name, self.keys, lease, clock=lambda: self.now)
+        self._connect()
 
     def resume(self, lines: Iterable[Line]) -> list[Line]:
         """The lines that the streams would bring from their stored cursors on."""
