@@ -58,6 +58,7 @@ MODULES = tuple(
             for name in (
                 "timeline",
                 "card",
+                "derived",
                 "draw",
                 "drawlanes",
                 "drawreplicas",

@@ -1,16 +1,15 @@
 // The timeline of one job: model, scale and input put together around one canvas.
 
-import { clock, exitText } from "../format.js";
 import { t } from "../messages.js";
 import { Card } from "./card.js";
+import { derive, describe } from "./derived.js";
 import { draw } from "./draw.js";
 import { hit, neighbour } from "./hit.js";
 import { listen } from "./input.js";
 import { cellAt } from "./heat.js";
-import { AXIS, closedAt, gutterFor, longestCount, overAt, rows, united, visible } from "./layout.js";
-import { measured } from "./lengths.js";
+import { AXIS, gutterFor, longestCount, rows, visible } from "./layout.js";
 import { MINIMAP, drawMinimap, listenMinimap } from "./minimap.js";
-import { emptyModel, evict, horizon, lane, marks, merge, podsByReplica, restartsByPod } from "./model.js";
+import { emptyModel, evict, horizon, merge } from "./model.js";
 import { hatch, readPalette } from "./palette.js";
 import { Frames } from "./raf.js";
 import { readView, writeView } from "./range.js";
@@ -232,19 +231,7 @@ export class Timeline {
     const scale = this.#scale();
     const spans = spansFor(this.model, scale, S.secondsPerPixel(scale));
     if (this.derived?.spans === spans) return this.derived;
-    const { over = null, finished } = this.model.job;
-    const states = lane(spans, "state");
-    const lanes = {
-      state: states,
-      restarting: closedAt(lane(spans, "restarting"), overAt(states, over), finished),
-      podgroup: lane(spans, "podgroup"),
-    };
-    const restarts = restartsByPod(this.model);
-    const bands = [...this.model.restarts.values()]
-      .filter((restart) => restart.counts && restart.at !== null)
-      .map((restart) => ({ start: restart.at, end: restart.until ?? over }));
-    const waits = united([...bands, ...this.model.bands.filter((band) => band.end !== null)]);
-    this.derived = { spans, lanes, restarts, pods: podsByReplica(this.model), bands: waits, marks: marks(this.model, document.documentElement.lang) };
+    this.derived = derive(this.model, spans, document.documentElement.lang);
     return this.derived;
   }
 
@@ -364,11 +351,4 @@ export class Timeline {
     evict(this.model, new Set(keys));
     this.loader.want(keys, { start: scale.start, end: scale.end, width: Math.round(scale.width) }, S.secondsPerPixel(scale));
   }
-}
-
-function describe(pod, until) {
-  const parts = [pod.name, t("created at {time}", { time: clock(pod.created ?? pod.ended) })];
-  if (pod.running) parts.push(t("ran {duration}", { duration: measured((pod.ended ?? until) - pod.running) }));
-  if (pod.ended) parts.push(t("ended with {code}", { code: exitText(pod.code, pod.reason) }));
-  return parts.join(", ");
 }
