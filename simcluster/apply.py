@@ -42,11 +42,7 @@ def applied(
     ]
     if not force and not _is_own_past(resource, live, manager, clashes) and any(tree for _, tree in clashes):
         raise _conflict([(entry, tree) for entry, tree in clashes if tree])
-    kept = []
-    for entry, tree in clashes:
-        rest = fields.difference(fields.difference(entry["fieldsV1"], tree), removed)
-        if rest:
-            kept.append(entry if rest == entry["fieldsV1"] else {**entry, "fieldsV1": rest})
+    kept = _kept(clashes, removed)
     if wanted:
         unchanged = wanted == former and not changed and not removed
         old_time = next((entry["time"] for entry in entries if entry["fieldsV1"] is former), time)
@@ -56,6 +52,16 @@ def applied(
             )
         )
     return merged, fields.in_order(kept)
+
+
+def _kept(clashes: list[tuple[Obj, Tree]], removed: Tree) -> list[Obj]:
+    """What stays of the others' entries: without the fields that were taken from them, or are gone."""
+    kept = []
+    for entry, tree in clashes:
+        rest = fields.difference(fields.difference(entry["fieldsV1"], tree), removed)
+        if rest:
+            kept.append(entry if rest == entry["fieldsV1"] else {**entry, "fieldsV1": rest})
+    return kept
 
 
 def _is_own_past(resource: Resource, live: Obj, manager: str, clashes: list[tuple[Obj, Tree]]) -> bool:

@@ -130,15 +130,7 @@ class Store:
         Raises ApiError: 404 namespace, 409 exists, 422 invalid, 403 refused, 400.
         """
         obj = admission.check_shape(resource, obj)
-        metadata = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
-        if obj["metadata"].get("resourceVersion"):
-            raise errors.bad_request("resourceVersion should not be set on objects to be created")
-        metadata.pop("namespace", None)
-        metadata.pop("managedFields", None)
-        if resource.namespaced:
-            metadata["namespace"] = self._wanted_namespace(obj, namespace)
-        if not metadata.get("name") and metadata.get("generateName"):
-            metadata["name"] = metadata["generateName"] + "".join(self._rng.choices(_NAME_LETTERS, k=5))
+        metadata = self._given_metadata(resource, obj, namespace)
         name = metadata.get("name") or ""
         admission.check_name(resource, name)
         obj = admission.defaulted(resource, {**obj, "metadata": metadata}, creating=True)
@@ -301,6 +293,19 @@ class Store:
     @staticmethod
     def _key(resource: Resource, namespace: str | None, name: str) -> str:
         return store_key(namespace or "default", name) if resource.namespaced else name
+
+    def _given_metadata(self, resource: Resource, obj: Obj, namespace: str | None) -> Obj:
+        """What a new object may say of itself, with its namespace and its generated name. Raises ApiError 400."""
+        metadata = {key: value for key, value in obj["metadata"].items() if key not in SYSTEM_FIELDS}
+        if obj["metadata"].get("resourceVersion"):
+            raise errors.bad_request("resourceVersion should not be set on objects to be created")
+        metadata.pop("namespace", None)
+        metadata.pop("managedFields", None)
+        if resource.namespaced:
+            metadata["namespace"] = self._wanted_namespace(obj, namespace)
+        if not metadata.get("name") and metadata.get("generateName"):
+            metadata["name"] = metadata["generateName"] + "".join(self._rng.choices(_NAME_LETTERS, k=5))
+        return metadata
 
     @staticmethod
     def _wanted_namespace(obj: Obj, namespace: str | None) -> str:
