@@ -29,7 +29,7 @@ def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
         if code != "completed" and not pod.followed:
             job.failing = pod.uid
     elif first is not pod and (code in HARMLESS or deleted_between_runs(pod)):
-        if pod.deleting_at is not None and pod.deleting_at - _noticed(first) <= TAKEN_ALONG:
+        if pod.deleting_at is not None and _asked(pod, pod.deleting_at) - _noticed(first) <= TAKEN_ALONG:
             pod.taken_by = first.uid
             settle_cause(pod)
     elif first is not pod and _failed_before_deletion(pod, first):
@@ -37,6 +37,11 @@ def note_end(job: JobState, pod: Incarnation) -> Incarnation | None:
         settle_cause(first)
         return first
     return None
+
+
+def _asked(pod: Incarnation, seen: float) -> float:
+    """When a pod was told to go: in a list it is ``seen`` later, and what failed first may be dated before that."""
+    return seen if pod.deletion_at is None else min(seen, pod.deletion_at)
 
 
 def _noticed(first: Incarnation) -> float:

@@ -1,5 +1,7 @@
 """Fold one pod's observations into its incarnation."""
 
+from typing import NamedTuple
+
 from jobs.domain.causes import final_end
 from jobs.domain.facts import DELETED, LISTED, VANISHED, ContainerFacts, Observation, PodFacts, Terminated
 from jobs.domain.kinds import kind_of
@@ -44,13 +46,14 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
         return []
     facts = observation.facts
     assert isinstance(facts, PodFacts)
+    seen_before = pod.last_seen_at if pod.last_seen_at < at else None
+    sight = _Sight(at, observation.verb == LISTED, facts.created_at, seen_before)
     pod.version = observation.resource_version
     pod.last_seen_at = at
     pod.vanished = None  # it may only have been missing from a list
     main = main_container(facts)
-    listed = observation.verb == LISTED
-    _fold_identity(pod, facts, main, at, listed=listed)
-    touched = _fold_main(pod, main, at, listed=listed) if main else []
+    _fold_identity(pod, facts, main, sight)
+    touched = _fold_main(pod, main, sight) if main else []
     _fold_others(pod, facts, main)
     _fold_end(pod, facts, main, at)
     if observation.verb == DELETED:
@@ -61,7 +64,23 @@ def fold_pod(pod: Incarnation, observation: Observation) -> list[InPlace]:
     return touched
 
 
-def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None, at: float, *, listed: bool) -> None:
+class _Sight(NamedTuple):
+    """When a pod is seen. In a list, what it shows is older, and the object may say how much."""
+
+    at: float
+    listed: bool
+    created_at: float | None
+    before: float | None  # when it was seen last, if ever
+
+    def since(self, said: float | None) -> float:
+        """When something began that is seen now. A node's clock that is behind the API server's dates nothing."""
+        if not self.listed or said is None or said < (self.created_at or 0.0):
+            return self.at
+        return min(self.at, said if self.before is None else max(said, self.before))  # whole seconds are cut off
+
+
+def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | None, sight: _Sight) -> None:
+    at = sight.at
     was_over = pod.phase in FINAL_PHASES
     pod.phase = facts.phase
     pod.node = facts.node or pod.node
@@ -76,13 +95,13 @@ def _fold_identity(pod: Incarnation, facts: PodFacts, main: ContainerFacts | Non
     if facts.initialized and pod.initialized_at is None:
         pod.initialized_at = at
     if facts.phase == "Running" and pod.running_at is None:
-        pod.running_at = _ran_since(main, at, listed=listed)
+        pod.running_at = sight.since(_first_run(main))
     if facts.deletion_at is not None and pod.deleting_at is None:
         # The timestamp jumps back when the object finally goes; its first value is when deletion was asked.
         pod.deletion_at = facts.deletion_at
         pod.deletion_grace = facts.deletion_grace
         pod.deleting_at = at
-        if not (listed and facts.phase in FINAL_PHASES):  # in a list that phase may be newer than the request
+        if not (sight.listed and facts.phase in FINAL_PHASES):  # in a list that phase may be newer than the request
             pod.asked_phase = facts.phase
     elif pod.asked_phase == "Pending" and facts.phase == "Running":
         pod.asked_phase = facts.phase  # it was started all the same
@@ -111,20 +130,20 @@ def _deletion_came_first(pod: Incarnation) -> bool:
     return end.seen_at >= asked and not (dated and end.at < pod.deletion_at)  # type: ignore[operator]
 
 
-def _fold_main(pod: Incarnation, main: ContainerFacts, at: float, *, listed: bool) -> list[InPlace]:
-    seen_end = pod.ends[-1] if pod.ends and pod.main_ended_seen_at is not None else None
+def _fold_main(pod: Incarnation, main: ContainerFacts, sight: _Sight) -> list[InPlace]:
+    was_over = pod.main_ended_seen_at is not None and len(pod.ends) > pod.ends_before_run
+    seen_end = pod.ends[-1] if was_over else None
     pod.image = main.image or pod.image
     for end, live in ((main.last_terminated, False), (main.terminated, True)):
         if end is not None:
-            _add_end(pod, end, at, live)
+            _add_end(pod, end, sight.at, live)
     touched = _count_in_place(pod, main, seen_end)
     if main.state == "running":
-        if touched:
-            touched[-1].running_at = _ran_since(main, at, listed=listed)
+        touched += _note_run(pod, main, sight.since(main.running_since))
         pod.main_ended_seen_at = None
         pod.ends_before_run = len(pod.ends)
-    elif main.state == "terminated" and pod.main_ended_seen_at is None:
-        pod.main_ended_seen_at = at
+    elif pod.main_ended_seen_at is None or touched:  # touched: a run was over before it was seen
+        pod.main_ended_seen_at = _over_since(main, sight)
     pod.main_state = main.state
     pod.waiting_reason = main.waiting_reason
     pod.last_restarts = main.restart_count
@@ -132,20 +151,35 @@ def _fold_main(pod: Incarnation, main: ContainerFacts, at: float, *, listed: boo
     return touched
 
 
-def _ran_since(main: ContainerFacts | None, at: float, *, listed: bool) -> float:
-    """When a run began that is seen at ``at``. In a list it is older: the container says since when it runs."""
-    since = main.running_since if main is not None and listed else None
-    return at if since is None else min(at, since)
+def _note_run(pod: Incarnation, main: ContainerFacts, since: float) -> list[InPlace]:
+    """Date the restart that began the run under way; it may have been counted while the container still waited."""
+    restart = pod.in_place[-1] if pod.in_place else None
+    if restart is None or restart.number != main.restart_count or restart.running_at is not None:
+        return []
+    restart.running_at = since
+    return [restart]
+
+
+def _over_since(main: ContainerFacts, sight: _Sight) -> float | None:
+    """Since when the main container has not run, after a run: it ended, or waits for its next try."""
+    end = main.terminated if main.state == "terminated" else main.last_terminated
+    return None if end is None else sight.since(end.finished_at)
+
+
+def _first_run(main: ContainerFacts | None) -> float | None:
+    """When the main container first ran, as far as the object says."""
+    if main is None:
+        return None
+    ends = [end.started_at for end in (main.last_terminated, main.terminated) if end is not None]
+    return min((began for began in (main.running_since, *ends) if began is not None), default=None)
 
 
 def _add_end(pod: Incarnation, end: Terminated, at: float, live: bool) -> None:
     """Keep an end once. A known code is never overwritten by the kubelet's filler, and the filler is no end."""
     if end.reason == FILLER or end.exit_code is None:
         return
-    key = (end.container_id, end.finished_at, end.exit_code)
-    for known in pod.ends[-ENDS_COMPARED:]:
-        if (known.container_id, known.at, known.exit_code) == key:
-            return
+    if any(_is_same_end(known, end) for known in pod.ends[-ENDS_COMPARED:]):
+        return
     pod.ends.append(
         End(
             end.finished_at,
@@ -161,26 +195,33 @@ def _add_end(pod: Incarnation, end: Terminated, at: float, live: bool) -> None:
     )
 
 
+def _is_same_end(known: End, end: Terminated) -> bool:
+    return (known.container_id, known.at, known.exit_code) == (end.container_id, end.finished_at, end.exit_code)
+
+
 def _count_in_place(pod: Incarnation, main: ContainerFacts, seen_end: End | None) -> list[InPlace]:
     """One entry for each restart that restartCount has newly reached, if there are not absurdly many.
 
-    The last one knows the end before it. ``seen_end``: the end that was seen before this observation and not yet
-    followed by a run; where several restarts were missed, it belongs to the first of them.
+    ``seen_end``: the end that was seen before this observation and not yet followed by a run: it belongs to the first
+    of them. The last one's is told by the container, while its new run goes on or has ended.
     """
     first = max(pod.restarts, main.restart_count - IN_PLACE_MISSED) + 1
     added = [InPlace(number, None, None, None, None) for number in range(first, main.restart_count + 1)]
-    if len(added) > 1 and seen_end is not None:
+    told = _end_before_run(pod, main) if added else None
+    if told is not None:
+        _end_before(added[-1], told, told.seen_at if told.live else told.at)
+    if added and seen_end is not None:
         _end_before(added[0], seen_end, pod.main_ended_seen_at)
-        seen_at = None
-    else:
-        seen_at = pod.main_ended_seen_at
-    before = pod.ends[-1] if pod.ends and main.terminated is None else None
-    if before is None and len(pod.ends) > 1:
-        before = pod.ends[-2]
-    if added and before is not None:
-        _end_before(added[-1], before, seen_at or (before.seen_at if before.live else before.at))
     pod.in_place.extend(added)
     return added
+
+
+def _end_before_run(pod: Incarnation, main: ContainerFacts) -> End | None:
+    """The end before the newest run. While the container waits for its next one, lastState is the newest run's own."""
+    end = main.last_terminated if main.state in ("running", "terminated") else None
+    if end is None:
+        return None
+    return next((known for known in pod.ends[-ENDS_COMPARED:] if _is_same_end(known, end)), None)
 
 
 def _end_before(restart: InPlace, end: End, at: float | None) -> None:

@@ -6,7 +6,7 @@ another job of the same name), ``PG`` its PodGroup, ``w0#a`` worker 0 with pod U
 launcher, ``n0`` a Volcano task), ``E`` an Event. Each line takes a second; ``@10`` sets the clock to 10 s after the
 beginning, and ``.`` lets a second pass.
 
-Pods: ``R F S Pe`` phases; of the main container ``term(138,Error)`` (``term(138,Error,at=9)``: finished at 9 s)
+Pods: ``R F S Pe`` phases; of the main container ``term(138,Error)`` (``term(138,Error,ran=5,at=9)``: finished at 9 s)
 ``last(138,Error)`` ``waiting(CrashLoopBackOff)`` ``running`` and ``rc=2``, its restartCount; ``bare``: no
 containerStatuses; other containers ``init(fetch,7,rc=3)`` ``side(metrics,3,rc=2)`` ``side(metrics,back-off,3)``
 (CrashLoopBackOff after 3); ``deleting``; ``held=FINALIZER``; ``reason=Evicted``;
@@ -293,9 +293,13 @@ class Story:
         )
 
     def _ended(self, main: f.ContainerFacts, word: str, value: str) -> f.ContainerFacts:
-        code, reason, *dated = [part.strip() for part in value.split(",")] + ([] if "," in value else ["Error"])
-        at = BEGIN + float(dated[0].removeprefix("at=")) if dated else float(int(self.now))
-        end = f.Terminated(int(code), reason or "Error", finished_at=at, container_id=f"c-{self.version}")
+        code, *parts = [part.strip() for part in value.split(",")]
+        named = {name: float(number) for name, is_named, number in (p.partition("=") for p in parts) if is_named}
+        reason = next((part for part in parts if "=" not in part), "Error")
+        at = BEGIN + named["at"] if "at" in named else float(int(self.now))
+        began = at - named["ran"] if "ran" in named else None
+        name = f"c-{at}" if named else f"c-{self.version}"
+        end = f.Terminated(int(code), reason, started_at=began, finished_at=at, container_id=name)
         if word == "last":
             return main._replace(last_terminated=end)
         return main._replace(state="terminated", terminated=end, waiting_reason=None, ready=False)

@@ -13,6 +13,7 @@ from jobs.domain.cost import cost
 from jobs.domain.intervals import job_end
 from jobs.domain.lengths import Length, restarting_length, span_length, waits_length
 from jobs.domain.report import flags, restart_policy
+from jobs.domain.restarts import lived
 from jobs.domain.said import replica_words
 from jobs.domain.state import PODGROUP_LANE, RESTARTING_LANE, STATE_LANE, Incarnation, JobState, Replica, Span
 from jobs.domain.totals import Numbers, proven_creations, replica_numbers
@@ -61,6 +62,7 @@ def _restart_row(
 ) -> RestartRow:
     code = restart.exit_code
     again = restart.running_again_at
+    pod = job.pods.get(restart.pod_uid)
     return RestartRow(
         number=number,
         restart=restart,
@@ -71,7 +73,7 @@ def _restart_row(
         actual=_actual(restart),
         cause=cause_words(restart.cause),
         in_place=restart.number > 0,
-        lived=_lived(job.pods.get(restart.pod_uid), restart),
+        lived=lived(pod, restart.number) if pod is not None else None,
         gap=again - restart.at if again is not None and restart.at is not None else None,
         shown_for=_shown_for(restart, shown, end),
     )
@@ -83,17 +85,6 @@ def _actual(restart: Restart) -> str:
     if restart.exit_code is not None and restart.cause_code in ("exit", "oom", "start-error"):
         return _("retried") if retried(restart.exit_code) else _("recreated all the same")
     return _("recreated")
-
-
-def _lived(pod: Incarnation | None, restart: Restart) -> float | None:
-    """How long the run before this restart ran."""
-    if pod is None or restart.at is None:
-        return None
-    began = pod.running_at
-    for earlier in pod.in_place:
-        if (restart.number == 0 or earlier.number < restart.number) and earlier.running_at is not None:
-            began = earlier.running_at
-    return restart.at - began if began is not None and restart.at >= began else None
 
 
 def _shown_for(restart: Restart, shown: list[tuple[Span, Length]], end: float) -> Length | None:
