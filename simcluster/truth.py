@@ -17,6 +17,7 @@ from simcluster.store import Store
 
 Obj = dict[str, Any]
 _PREFIX = "training.kubeflow.org/replica-"
+_AT_ONCE = 6.0  # seconds within which a controller follows its spec
 _EVICTED = "EvictionByEvictionAPI"
 _MAIN_CONTAINERS = {
     "TFJob": "tensorflow",
@@ -41,6 +42,7 @@ class _Pod:
     status_reason: str | None = None
     disruption: str | None = None
     deletes: list[Obj] = field(default_factory=list)
+    told_to_go_at: float | None = None
 
     def told(self) -> Obj:
         return {
@@ -135,6 +137,7 @@ class TruthLog:
             self._pods[pod.uid] = pod
             self._assign(pod, obj)
         if change.verb == "delete":
+            pod.told_to_go_at = pod.told_to_go_at or change.at
             self._note_delete(pod, change)
         status = obj.get("status") or {}
         pod.status_reason = status.get("reason") or pod.status_reason
@@ -212,7 +215,7 @@ def _wanted_replicas(obj: Obj) -> dict[str, int]:
     spec = obj.get("spec") or {}
     specs = next((value for key, value in spec.items() if key.endswith("ReplicaSpecs")), None)
     if not isinstance(specs, dict):
-        return {}
+        specs = {str(task.get("name")): task for task in spec.get("tasks") or [] if isinstance(task, dict)}
     wanted = {}
     for kind, replica in specs.items():
         count = replica.get("replicas") if isinstance(replica, dict) else None
@@ -263,6 +266,15 @@ def _is_explained(job: _Job, key: tuple[str, int], old: _Pod, new: _Pod) -> bool
         return True
     kind, index = key
     return any(
-        old.created_at < at <= new.created_at and wanted.get(kind, index + 1) <= index < before.get(kind, 0)
+        old.created_at < at <= new.created_at
+        and wanted.get(kind, index + 1) <= index < before.get(kind, 0)
+        and not _was_spared(job, key, old, at)
         for (_, before), (at, wanted) in itertools.pairwise(job.scaled)
     )
+
+
+def _was_spared(job: _Job, key: tuple[str, int], pod: _Pod, scaled_at: float) -> bool:
+    """Whether a scale-down had been undone for so long when the pod was told to go that it cannot be the reason."""
+    kind, index = key
+    undone = next((at for at, wanted in job.scaled if at > scaled_at and wanted.get(kind, 0) > index), None)
+    return undone is not None and pod.told_to_go_at is not None and pod.told_to_go_at > undone + _AT_ONCE

@@ -6,6 +6,7 @@ from jobs.domain.clock import occurred_at
 from jobs.domain.count import add_break, breaks_at
 from jobs.domain.creations import spec_changes
 from jobs.domain.facts import DELETED, LISTED, VANISHED, Condition, JobFacts, Observation
+from jobs.domain.scaling import note_raised
 from jobs.domain.state import RESTARTING_LANE, STATE_LANE, Break, JobState, Unobserved
 
 VOLCANO_PHASES = {
@@ -128,6 +129,8 @@ def _fold_spec(job: JobState, facts: JobFacts, at: float, unwatched_since: float
         if had is not None and spec.replicas is not None and spec.replicas < had:
             since = occurred_at(job.facts)
             add_break(job, Break(at, "scaled", spec.type.lower(), spec.replicas, since=since, to_index=had))
+        elif had is not None and spec.replicas is not None and spec.replicas > had:
+            note_raised(job, spec.type.lower(), spec.replicas, at)
     changes = spec_changes(facts) - spec_changes(job.facts)
     if unwatched_since is not None and changes > 1:
         add_break(job, Break(at, "unwatched", since=unwatched_since, times=changes // 2))

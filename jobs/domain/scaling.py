@@ -3,13 +3,13 @@
 The job does not say when its spec was changed, so a scale-down is dated by when it was read. Where the job's stream was
 read late (after an outage it is read in one go), the pods are older than that; then the newest recreation before it is
 meant whose old pod was taken away and did not fail by itself. Each scale-down explains one recreation of a replica, in
-whatever order the streams are read.
+whatever order the streams are read. It explains none of a pod that was still there when it had been undone.
 """
 
 from bisect import bisect_left
 from math import floor
 
-from jobs.domain.creations import created
+from jobs.domain.creations import APART, created
 from jobs.domain.facts import JobFacts
 from jobs.domain.state import Break, Incarnation, JobState, Replica
 
@@ -24,6 +24,13 @@ def applies(pause: Break, replica: Replica) -> bool:
         return True
     was_there = pause.to_index is None or index < pause.to_index
     return pause.type == kind.lower() and pause.from_index <= index and was_there
+
+
+def note_raised(job: JobState, kind: str, replicas: int, at: float) -> None:
+    """Note that the number of a replica type rose: that undoes scale-downs before."""
+    for pause in job.breaks:
+        if pause.why == SCALED and pause.type == kind and replicas > max((to for _, to in pause.raised), default=0):
+            pause.raised.append((at, replicas))
 
 
 def rescale(job: JobState, replica: Replica) -> list[int]:
@@ -42,11 +49,13 @@ def rescale(job: JobState, replica: Replica) -> list[int]:
 
 
 def _explained(facts: JobFacts | None, replica: Replica, pauses: list[Break]) -> set[int]:
-    pods = replica.incarnations
+    pods, index = replica.incarnations, replica.key[1]
     found: set[int] = set()
     read_late: list[Break] = []
     for pause in pauses:
         position = _under_way(pods, pause.at, found)
+        if position is not None and _outlived(pods[position], pause, index):
+            continue
         if position is not None:
             found.add(position)
         else:
@@ -56,7 +65,7 @@ def _explained(facts: JobFacts | None, replica: Replica, pauses: list[Break]) ->
         position = _before(pods, pause, found) if undone else None
         if position is None:
             position = _around(pods, pause.at)
-        if position is not None:
+        if position is not None and not _outlived(pods[position], pause, index):
             found.add(position)
         undone = True  # whatever was scaled down before a later scale-down had been undone
     return found
@@ -87,6 +96,12 @@ def _before(pods: list[Incarnation], pause: Break, found: set[int]) -> int | Non
         if position not in found and _taken_away(pods[position]):
             return position
     return None
+
+
+def _outlived(pod: Incarnation, pause: Break, index: int) -> bool:
+    """Whether the pod was told to go when its replica had long been asked for again: the scale-down had spared it."""
+    undone = next((at for at, replicas in pause.raised if replicas > index), None)
+    return undone is not None and pod.deletion_at is not None and pod.deletion_at > undone + APART
 
 
 def _taken_away(pod: Incarnation) -> bool:

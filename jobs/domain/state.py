@@ -179,6 +179,7 @@ class Break:
     since: float | None = None
     times: int = 1  # recreations of one replica that it may explain
     to_index: int | None = None  # of a scale-down: the number before it; there were no replicas from there on
+    raised: list[tuple[float, int]] = field(default_factory=list)  # when the number rose after it, and to what
 
 
 @dataclass(slots=True)

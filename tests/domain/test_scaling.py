@@ -54,6 +54,33 @@ def test_a_scale_down_says_nothing_of_the_replicas_below() -> None:
     assert story.replica("w0")["true_restarts"] == 1
 
 
+GOES = {
+    "fails": "~w1#a F term(138,Error)\n~w1#a deleting\nxw1#a",
+    "is deleted": "~w1#a deleting\nxw1#a",
+    "completed": "~w1#a S term(0,Completed)\n@400\n~w1#a deleting\nxw1#a",
+}
+
+
+@pytest.mark.parametrize("end", GOES.values(), ids=GOES)
+@pytest.mark.parametrize("scaled", ["~J worker=1\n~J worker=3", "~J worker=0\n~J worker=1\n~J worker=2"])
+def test_a_pod_that_a_scale_down_spared_restarts_later_like_any_other(scaled: str, end: str) -> None:
+    """The change was taken back before the controller followed; minutes later the pod goes for a reason of its own."""
+    story = Story().run(f"+J Created=True Running=True\n+w1#a R\n@10\n{scaled}\n@300\n{end}\n+w1#b R")
+    assert story.replica("w1")["true_restarts"] == 1
+
+
+def test_a_pod_that_goes_within_seconds_of_the_undoing_went_with_the_scale_down() -> None:
+    story = Story().run("+J Created=True Running=True\n+w2#a R\n@10\n~J worker=2\n~J worker=3\n@14")
+    assert story.run("~w2#a deleting\nxw2#a\n+w2#b R").replica("w2")["true_restarts"] == 0
+
+
+def test_a_pod_that_is_not_asked_for_again_was_not_spared() -> None:
+    """Only worker 1 is wanted again; worker 2 goes much later, when its finalizer lets it, and is wanted after that."""
+    story = Story().run("+J Created=True Running=True\n+w2#a R\n@10\n~J worker=1\n~J worker=2")
+    story.run("@300\n~w2#a deleting\nxw2#a\n@310\n~J worker=3\n+w2#b R")
+    assert story.replica("w2")["true_restarts"] == 0
+
+
 @pytest.mark.parametrize("cycles", [1, 2, 3])
 def test_each_scale_down_explains_one_recreation(cycles: int) -> None:
     """All pods are read, then all that was done to the job: after an outage each stream comes in one go."""

@@ -19,6 +19,7 @@ STATES = {  # of a Volcano Job
     "Terminated": "Failed",
     "Failed": "Failed",
 }
+FOLLOWS = 6.0  # seconds within which a controller follows its spec
 LOOK_BACK = 4.0  # seconds between what the operator saw and its writing Failed, on a busy cluster
 
 
@@ -40,9 +41,18 @@ class JobTruth:
             return True
         kind, index = old.place
         return any(
-            old.created_at < at <= new.created_at and wanted.get(kind, index + 1) <= index < before.get(kind, 0)
+            old.created_at < at <= new.created_at
+            and wanted.get(kind, index + 1) <= index < before.get(kind, 0)
+            and not self._spared(old, at)
             for (_, before), (at, wanted) in itertools.pairwise(self.wanted)
         )
+
+    def _spared(self, pod: PodTruth, scaled_at: float) -> bool:
+        """Asked for again, for a while already, when it was told to go."""
+        kind, index = pod.place
+        undone = next((at for at, wanted in self.wanted if at > scaled_at and wanted.get(kind, 0) > index), None)
+        told = pod.told_to_go
+        return undone is not None and told is not None and told[0] > undone + FOLLOWS
 
     @property
     def state(self) -> str:
@@ -60,7 +70,9 @@ class JobTruth:
 
     def specs(self) -> list[tuple[str, Json]]:
         spec = self.last["spec"]
-        found = next((spec[key] for key in spec if key.endswith("ReplicaSpecs")), {})
+        found = next((spec[key] for key in spec if key.endswith("ReplicaSpecs")), None)
+        if found is None:
+            found = {task["name"]: {"replicas": task.get("replicas", 1)} for task in spec["tasks"]}
         return list(found.items())
 
     def message(self) -> str:
