@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from jobs.domain.creations import APART, created
 from jobs.domain.state import RESTARTING_LANE, Incarnation, JobState, Replica
 
 OPEN = float("inf")
@@ -64,14 +65,27 @@ def replica_waits(replica: Replica) -> Iterable[tuple[float, float | None]]:
     pods = replica.incarnations
     for position, pod in enumerate(pods):
         yield from in_place_waits(pod)
-        if pod.counts:
-            start = wait_start(pod)
-            running = pods[position + 1].running_at
-            if start is not None and (running is None or running > start):
-                yield (
-                    start,
-                    running if running is not None else _never_ran(pods[position + 1], position + 2 < len(pods)),
-                )
+        start = wait_start(pod)
+        if not pod.counts or start is None:
+            continue
+        successor = pods[position + 1]
+        running = successor.running_at
+        end = running if running is not None else _never_ran(successor, position + 2 < len(pods))
+        if _may_hide_others(pod, successor, start):
+            if _gone_at(pod, start) > start:
+                yield start, _gone_at(pod, start)
+            start = created(successor)
+        if running is None or running > start:
+            yield start, end
+
+
+def _may_hide_others(pod: Incarnation, successor: Incarnation, start: float) -> bool:
+    """Whether others may have run in between, unwatched: the successor was created long after, and seen in a list."""
+    return successor.listed and created(successor) - _gone_at(pod, start) > APART
+
+
+def _gone_at(pod: Incarnation, start: float) -> float:
+    return start if pod.deleted_at is None else max(start, pod.deleted_at)
 
 
 def _never_ran(pod: Incarnation, followed: bool) -> float | None:

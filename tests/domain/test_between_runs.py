@@ -118,6 +118,34 @@ def test_a_clock_that_is_behind_dates_nothing() -> None:
     assert story.jobs["uid-J"].pods["uid-w0#a"].ended_at == BEGIN + 60
 
 
+def gap_until(created: int) -> Story:
+    """Worker 0 fails at 10 and is gone at 12; nobody watches from 13 to 600, when a pod is listed that runs since then.
+
+    It was created two seconds before it ran, at ``created``.
+    """
+    story = Story().run("+J Created=True Running=True\n+w0#a R\n@10\n~w0#a F term(138,Error)\n@12\nxw0#a").gap(13, 600)
+    story.now = BEGIN + created
+    story._pod("w0#c", "uid-J", [])
+    story.now += 2
+    story._pod("w0#c", "uid-J", [("R", None)])
+    return story.run("@600\n=w0#c")
+
+
+def test_what_nobody_watched_was_no_wait_from_end_to_end() -> None:
+    """Others may have run before the pod that was created at 590: what is sure is 10 to 12, and 590 to 592."""
+    story = gap_until(590)
+    pieces = [(span["start"], span["end"]) for span in story.report()["restarting"]]
+    assert pieces == [(f"{HOUR}00:10Z", f"{HOUR}00:12Z"), (f"{HOUR}09:50Z", f"{HOUR}09:52Z")]
+    assert story.cost(700).incomplete == 4
+
+
+def test_a_successor_that_came_at_once_leaves_no_room_for_others() -> None:
+    story = gap_until(14)
+    assert [(span["start"], span["end"]) for span in story.report()["restarting"]] == [
+        (f"{HOUR}00:10Z", f"{HOUR}00:16Z")
+    ]
+
+
 # --- how long a run lasted
 
 
