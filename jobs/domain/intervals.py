@@ -71,7 +71,7 @@ def replica_waits(replica: Replica) -> Iterable[tuple[float, float | None]]:
         successor = pods[position + 1]
         running = successor.running_at
         end = running if running is not None else _never_ran(successor, position + 2 < len(pods))
-        if _may_hide_others(pod, successor, start):
+        if may_hide_others(pod, successor):
             if _gone_at(pod, start) > start:
                 yield start, _gone_at(pod, start)
             start = created(successor)
@@ -79,9 +79,10 @@ def replica_waits(replica: Replica) -> Iterable[tuple[float, float | None]]:
             yield start, end
 
 
-def _may_hide_others(pod: Incarnation, successor: Incarnation, start: float) -> bool:
+def may_hide_others(pod: Incarnation, successor: Incarnation) -> bool:
     """Whether others may have run in between, unwatched: the successor was created long after, and seen in a list."""
-    return successor.listed and created(successor) - _gone_at(pod, start) > APART
+    start = wait_start(pod)
+    return successor.listed and start is not None and created(successor) - _gone_at(pod, start) > APART
 
 
 def _gone_at(pod: Incarnation, start: float) -> float:

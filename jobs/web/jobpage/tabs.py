@@ -10,7 +10,8 @@ from django.utils.translation import gettext as _
 from jobs.domain.causes import last_code
 from jobs.domain.codes import documented_class, retried, signal_name
 from jobs.domain.cost import cost
-from jobs.domain.intervals import job_end
+from jobs.domain.count import position_of
+from jobs.domain.intervals import job_end, may_hide_others
 from jobs.domain.lengths import Length, restarting_length, span_length, waits_length
 from jobs.domain.report import flags, restart_policy
 from jobs.domain.restarts import lived
@@ -43,6 +44,8 @@ class RestartRow:
     in_place: bool
     lived: float | None
     gap: float | None
+    unwatched: bool
+    """Others may have run before the pod that was seen next: when the replica ran again is not known."""
     shown_for: Length | None
     """For how long the job's condition said Restarting; None where it never did."""
 
@@ -63,6 +66,7 @@ def _restart_row(
     code = restart.exit_code
     again = restart.running_again_at
     pod = job.pods.get(restart.pod_uid)
+    unwatched = pod is not None and restart.number == 0 and _is_unwatched_after(job, pod)
     return RestartRow(
         number=number,
         restart=restart,
@@ -74,9 +78,15 @@ def _restart_row(
         cause=cause_words(restart.cause),
         in_place=restart.number > 0,
         lived=lived(pod, restart.number) if pod is not None else None,
-        gap=again - restart.at if again is not None and restart.at is not None else None,
+        gap=again - restart.at if again is not None and restart.at is not None and not unwatched else None,
+        unwatched=unwatched,
         shown_for=_shown_for(restart, shown, end),
     )
+
+
+def _is_unwatched_after(job: JobState, pod: Incarnation) -> bool:
+    replica = job.replicas[pod.type, pod.index, pod.job_index]
+    return pod.followed and may_hide_others(pod, replica.incarnations[position_of(replica, pod) + 1])
 
 
 def _actual(restart: Restart) -> str:
