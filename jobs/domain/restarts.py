@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from jobs.domain.causes import final_end, in_place_cause
 from jobs.domain.intervals import wait_start
+from jobs.domain.lengths import TOGETHER
 from jobs.domain.state import End, Incarnation, JobState, Replica
 from jobs.domain.thresholds import WAVE_ENOUGH, WAVE_GAP, WAVE_LONGEST, WAVE_REPLICAS
 
@@ -55,7 +56,7 @@ def lived(pod: Incarnation, number: int) -> float | None:
     if end is None or end.at is None or end.started_at is None:
         return watched
     own = max(0.0, end.at - end.started_at)
-    return own if watched is None or abs(watched - own) > TOLD_LATE else watched
+    return own if watched is None or watched < TOGETHER or abs(watched - own) > TOLD_LATE else watched
 
 
 def _began(pod: Incarnation, run: int) -> float | None:

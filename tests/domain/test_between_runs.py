@@ -203,6 +203,14 @@ def test_a_run_that_nobody_watched_lived_as_the_container_says(state: str, numbe
     assert seconds(story if number else story.run("xw0#a\n+w0#b R"), number) == 12
 
 
+def test_a_run_that_was_read_in_one_go_lived_as_the_container_says() -> None:
+    """Its beginning and its end came in one read, half a millisecond apart."""
+    story = Story().run(
+        "+J Created=True Running=True\n+w0#a Pe\n@9\n~w0#a R\n@9.0005\n~w0#a F term(138,Error,ran=4,at=8)"
+    )
+    assert seconds(story.run("xw0#a\n+w0#b R")) == 4
+
+
 def test_a_run_of_which_nothing_is_said_has_no_length() -> None:
     story = listed("last(1,Error,ran=12,at=40) running rc=3")
     assert seconds(story, 2) is None
