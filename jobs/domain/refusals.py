@@ -1,7 +1,8 @@
 """Pods that could not be created, as the controllers' Events tell it, in the API server's own words.
 
 An Event says that a creation failed up to a moment; a pod of that name that was created since shows that it has worked
-meanwhile. Both are dated by the cluster, so no order of reading changes what stands.
+meanwhile. Both are dated by the cluster, so no order of reading changes what stands. One Event counts on for as long as
+the job lives, so what it said first is no measure of how long a pod has been missing.
 """
 
 import re
@@ -9,9 +10,10 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from jobs.domain.conditions import FINISHED
-from jobs.domain.creations import created, replica_of
+from jobs.domain.creations import APART, created, replica_of
 from jobs.domain.facts import DELETED, EventFacts, Observation
-from jobs.domain.state import Incarnation, JobState, Refusal, ReplicaKey
+from jobs.domain.scaling import asked_again_at
+from jobs.domain.state import STATE_LANE, Incarnation, JobState, Refusal, ReplicaKey
 
 SAID = (  # reason, and how the message begins; the rest of it is the API server's
     ("FailedCreatePod", "Error creating: "),
@@ -32,7 +34,7 @@ class Refused(NamedTuple):
 
     replica: ReplicaKey | None
     words: str
-    since: float  # when it was first heard of, on this site's clock
+    since: float  # since when it has been missing for that, on this site's clock
     event: str  # UID
 
 
@@ -66,8 +68,9 @@ def _words(facts: EventFacts) -> str | None:
 
 
 def refused(job: JobState) -> list[Refused]:
-    """The pods that are missing now because they were refused, the longest missing first."""
-    if not job.refusals or not job.present or job.state in (*FINISHED, "Suspended"):
+    """The pods that are missing now because they were refused, the longest missing first. Nothing is known of that
+    while nobody watches the job's pods."""
+    if not job.refusals or not job.present or job.state in (*FINISHED, "Suspended") or "pods" in job.unwatched:
         return []
     by_pod: dict[str, list[Refusal]] = {}
     for refusal in job.refusals.values():
@@ -79,13 +82,33 @@ def refused(job: JobState) -> list[Refused]:
 def _missing(job: JobState, pod: str, refusals: Iterable[Refusal]) -> Refused | None:
     key = replica_of(job, pod)
     pods = _pods(job, key)
-    newest = max((created(one) for one in pods), default=0.0)
-    standing = [one for one in refusals if one.last_at is None or one.last_at > newest]
+    standing = [one for one in refusals if _stands(one, pods)]
     if not standing or not _is_wanted(job, key) or any(not one.gone for one in pods if key is not None):
         return None
-    worked = max((_gone_at(one) if key is not None else one.first_seen_at for one in pods), default=0.0)
+    worked = max((max(one.first_seen_at, _gone_at(one)) for one in pods), default=0.0)
     last = max(standing, key=lambda one: one.last_at or 0.0)
-    return Refused(key, last.words, max(worked, min(one.seen_at for one in standing)), last.uid)
+    since = max(worked, _asked_at(job, key), min(one.seen_at for one in standing))
+    return Refused(key, last.words, since, last.uid)
+
+
+def _stands(refusal: Refusal, pods: list[Incarnation]) -> bool:
+    """Whether it came after the newest pod's creation. A refusal from before it may be dated some seconds later; so
+    soon it is of a later pod only where this one was told to go before."""
+    if refusal.last_at is None or not pods:
+        return True
+    newest = max(pods, key=created)
+    if refusal.last_at > created(newest) + APART:
+        return True
+    return newest.deletion_at is not None and created(newest) < refusal.last_at >= newest.deletion_at
+
+
+def _asked_at(job: JobState, key: ReplicaKey | None) -> float:
+    """When the pod was last asked for anew, by a resume or by a larger number; 0.0 if it was from the beginning."""
+    lane = job.spans.get(STATE_LANE, ())
+    watched = max((span.end for span in lane if span.value == "Suspended" and span.end is not None), default=0.0)
+    unwatched = min(max(job.resumed, default=0.0), job.seen_at or 0.0)
+    raised = job.raised_at if key is None else asked_again_at(job, key)
+    return max(watched, unwatched, raised or 0.0)
 
 
 def _pods(job: JobState, key: ReplicaKey | None) -> list[Incarnation]:

@@ -11,7 +11,7 @@ from math import floor
 
 from jobs.domain.creations import APART, created
 from jobs.domain.facts import JobFacts
-from jobs.domain.state import Break, Incarnation, JobState, Replica
+from jobs.domain.state import Break, Incarnation, JobState, Replica, ReplicaKey
 
 SCALED = "scaled"
 LOOKED_BACK = 100  # recreations that are looked at for one that was read before its scale-down
@@ -28,9 +28,18 @@ def applies(pause: Break, replica: Replica) -> bool:
 
 def note_raised(job: JobState, kind: str, replicas: int, at: float) -> None:
     """Note that the number of a replica type rose: that undoes scale-downs before."""
+    job.raised_at = at
     for pause in job.breaks:
         if pause.why == SCALED and pause.type == kind and replicas > max((to for _, to in pause.raised), default=0):
             pause.raised.append((at, replicas))
+
+
+def asked_again_at(job: JobState, key: ReplicaKey) -> float | None:
+    """When the number last rose above a replica that had been scaled away; None if that never was."""
+    replica = Replica(key)
+    pauses = [pause for pause in job.breaks if pause.why == SCALED and applies(pause, replica)]
+    undone = [_undone_at(pause, key[1]) for pause in pauses]
+    return max((at for at in undone if at is not None), default=None)
 
 
 def rescale(job: JobState, replica: Replica) -> list[int]:
@@ -100,8 +109,13 @@ def _before(pods: list[Incarnation], pause: Break, found: set[int]) -> int | Non
 
 def _outlived(pod: Incarnation, pause: Break, index: int) -> bool:
     """Whether the pod was told to go when its replica had long been asked for again: the scale-down had spared it."""
-    undone = next((at for at, replicas in pause.raised if replicas > index), None)
+    undone = _undone_at(pause, index)
     return undone is not None and pod.deletion_at is not None and pod.deletion_at > undone + APART
+
+
+def _undone_at(pause: Break, index: int) -> float | None:
+    """When the replica was asked for again after a scale-down; None if it has not been."""
+    return next((at for at, replicas in pause.raised if replicas > index), None)
 
 
 def _taken_away(pod: Incarnation) -> bool:

@@ -248,6 +248,7 @@ class JobState:
     last_observed_at: float | None = None
     breaks: list[Break] = field(default_factory=list)  # oldest first
     resumed: list[float] = field(default_factory=list)
+    raised_at: float | None = None  # when the number of a replica type last rose
     started_suspended: bool = False
     unobserved: list[Unobserved] = field(default_factory=list)
     unwatched: dict[str, float] = field(default_factory=dict)  # pods, jobs: since when nobody watches them, still

@@ -24,7 +24,7 @@ from jobs.domain import facts as f
 from jobs.domain.cost import Cost, cost
 from jobs.domain.findings import findings
 from jobs.domain.kinds import KINDS, PODS, VOLCANO_PODGROUPS
-from jobs.domain.reducer import new_job, reduce, unobserved
+from jobs.domain.reducer import new_job, not_watched, reduce, unobserved, watched_again
 from jobs.domain.report import job_report
 from jobs.domain.rollup import roll_up
 from jobs.domain.state import Changes, JobState
@@ -83,6 +83,18 @@ class Story:
         """Nobody watched pods between two moments of the script."""
         for job in self.jobs.values():
             unobserved(job, BEGIN + start, BEGIN + end, "pods")
+        return self
+
+    def away(self, since: float) -> "Story":
+        """Nobody watches pods from a moment of the script on."""
+        for job in self.jobs.values():
+            not_watched(job, BEGIN + since, "pods")
+        return self
+
+    def back(self) -> "Story":
+        """They are watched again."""
+        for job in self.jobs.values():
+            watched_again(job, "pods")
         return self
 
     def report(self, job: str = "J") -> dict[str, Any]:

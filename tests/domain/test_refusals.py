@@ -47,6 +47,55 @@ def test_it_is_no_longer_missing_once_it_was_created(after: int) -> None:
     assert missing(story) == []
 
 
+@pytest.mark.parametrize("words", [POLICY, WEBHOOK])
+def test_nothing_is_told_of_pods_that_nobody_watches(words: str) -> None:
+    """The pod may have been created long since, and the job's own object says that it runs."""
+    story = Story().run(f"""
+        +J Created=True
+        @10
+        {failed(words)}
+    """)
+    assert missing(story.away(11)) == []
+    story.run("@20\n~J Created=True Running=True")
+    assert not {"replica-refused", "pods-refused"} & set(story.told(1000))
+    assert missing(story.back()) == [(words, 10)], "no pod is there"
+    story.run("@30\n=w0#a R\n=w1#a R\n=w2#a R")
+    assert missing(story) == []
+
+
+@pytest.mark.parametrize("dated", [11, 13, 16])
+def test_a_refusal_of_before_a_pod_may_be_dated_after_its_creation(dated: int) -> None:
+    """By another clock, or from an old cache: when the pod is gone, nothing has been said of the next."""
+    story = Story(workers=1).run(f"""
+        +J Created=True Running=True
+        @11
+        +w0#a R
+        @{dated}
+        {failed(QUOTA)}
+        @3600
+        ~w0#a deleting
+        @3601
+        xw0#a
+    """)
+    assert missing(story) == []
+    story.run(f"@3602\n{failed(QUOTA, count=2)}")
+    assert missing(story) == [(QUOTA, 3601)]
+
+
+def test_a_pod_that_failed_at_once_cannot_be_made_anew_at_once() -> None:
+    story = Story(workers=1).run(f"""
+        +J Created=True Running=True
+        @11
+        +w0#a F term(138,Error)
+        @12
+        ~w0#a deleting
+        @13
+        xw0#a
+        {failed(QUOTA)}
+    """)
+    assert missing(story) == [(QUOTA, 14)]
+
+
 def test_another_pod_of_the_job_changes_nothing() -> None:
     story = Story().run(f"""
         +J Created=True
@@ -158,6 +207,89 @@ def test_a_webhook_names_no_pod() -> None:
     assert missing(story) == [(WEBHOOK, 20)], "worker 1 is refused still"
     story.run("@40\n+w1#a R")
     assert missing(story) == []
+
+
+def test_a_webhook_that_let_pods_in_is_counted_from_the_last_of_them_on() -> None:
+    """The same Event counts on for as long as the job lives."""
+    story = Story(workers=2).run(f"""
+        +J Created=True
+        @10
+        {failed(WEBHOOK)}
+        @12
+        +w0#a R
+        @12
+        +w1#a R
+        @5000
+        ~w0#a deleting
+        @5001
+        xw0#a
+        {failed(WEBHOOK, count=2)}
+    """)
+    assert missing(story) == [(WEBHOOK, 5001)]
+    assert "pods-refused" not in story.told(5003)
+    assert "pods-refused" in story.told(5007)
+
+
+@pytest.mark.parametrize("words", [POLICY, WEBHOOK])
+@pytest.mark.parametrize(
+    ("away", "again"),
+    [
+        ("~J Created=True Suspended=True suspend", "~J Created=True Suspended=False resume"),
+        ("~J worker=0", "~J worker=3"),
+    ],
+)
+def test_an_old_refusal_counts_from_when_the_pod_was_asked_for_again(words: str, away: str, again: str) -> None:
+    story = Story().run(f"""
+        +J Created=True
+        @10
+        {failed(words)}
+        @11
+        {away}
+        @500
+        {again}
+    """)
+    assert missing(story) == [(words, 500)]
+    story.run(f"@501\n{failed(words, count=2)}")
+    assert missing(story) == [(words, 500)]
+
+
+def test_a_resume_that_was_not_watched_counts_too() -> None:
+    story = Story().run(f"""
+        +J Created=True
+        @10
+        {failed(POLICY)}
+        @500
+        =J Created=True Suspended=False gen=3
+    """)
+    assert missing(story) == [(POLICY, 500)]
+
+
+def test_a_webhook_is_counted_from_the_larger_number_on() -> None:
+    """There was no refusal that stood until somebody asked for more."""
+    story = Story(workers=1).run(f"""
+        +J Created=True
+        @10
+        {failed(WEBHOOK)}
+        @12
+        +w0#a R
+        @500
+        ~J worker=2
+        {failed(WEBHOOK, count=2)}
+    """)
+    assert missing(story) == [(WEBHOOK, 500)]
+
+
+def test_a_replica_that_was_never_scaled_away_is_missing_as_before() -> None:
+    story = Story().run(f"""
+        +J Created=True
+        @10
+        {failed(POLICY)}
+        @20
+        ~J worker=2
+        @30
+        ~J worker=5
+    """)
+    assert missing(story) == [(POLICY, 10)]
 
 
 @pytest.mark.parametrize(

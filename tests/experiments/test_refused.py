@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from jobs.domain.reducer import not_watched
 from jobs.domain.refusals import refused
 from jobs.experiments import refusals
 from jobs.experiments.catalogue import experiments
@@ -80,6 +81,16 @@ def test_a_refusal_is_shown_at_once_and_decides_later() -> None:
     assert outcome.state is StepState.WAITING
     assert "violates PodSecurity" in outcome.seen.en
     assert not rehearsal.verdict().final
+
+
+def test_it_decides_nothing_while_nobody_watches_the_pods() -> None:
+    """They may have been created meanwhile."""
+    rehearsal = rehearsed("tf-normal", enforced="restricted")
+    assert rehearsal.run().overall is Overall.DIFFERENT
+    (job,) = rehearsal.watched.jobs.values()
+    not_watched(job, rehearsal.simulation.clock.now(), "pods")
+    verdict = rehearsal.verdict()
+    assert (said(verdict), verdict.overall, verdict.final) == (None, Overall.WAITING, False)
 
 
 def test_what_is_let_in_after_all_is_no_difference() -> None:
