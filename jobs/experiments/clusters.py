@@ -47,10 +47,15 @@ def namespaces_for(cluster: str, kinds: Iterable[JobKind], writer: Writer) -> li
 
 def pod_security(namespaces: Sequence[str], writer: Writer) -> dict[str, str]:
     """The pod security standard that each of the namespaces enforces by its label, "" for none; those whose labels may
-    not be read are left out. Raises ``Away`` and ``Refused``."""
+    not be read are left out. Raises ``Away`` and ``Refused``.
+
+    Where namespaces may not be listed only some are read, the usual one among them.
+    """
     listed = writer.namespaces()
     if listed is None:
-        each = {name: writer.pod_security(name) for name in namespaces[:READ_EACH]}
+        first = usual(namespaces)
+        ordered = sorted(namespaces, key=lambda name: name != first)
+        each = {name: writer.pod_security(name) for name in ordered[:READ_EACH]}
         return {name: level for name, level in each.items() if level is not None}
     return {name: listed[name] for name in namespaces if name in listed}
 

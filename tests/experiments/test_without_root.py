@@ -4,7 +4,9 @@ what was found."""
 import html
 import json
 import re
+import threading
 import uuid
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -12,12 +14,12 @@ from django.test import Client
 from django.utils import translation
 
 from jobs.experiments.catalogue import experiments
-from jobs.experiments.clusters import pod_security
+from jobs.experiments.clusters import READ_EACH, pod_security
 from jobs.experiments.models import ExperimentRun
 from jobs.experiments.parameters import defaults
 from jobs.experiments.writes import Writer, cluster_writer
 from jobs.web.experiments import places
-from simcluster.options import parse_forbidden
+from simcluster.options import Fault, parse_forbidden
 from simcluster.resources import NAMESPACES
 from tests.experiments.pages import SEED, form, jobs_of, text_of
 from tests.experiments.test_launch_answers import Scripted
@@ -30,6 +32,8 @@ LABEL = "pod-security.kubernetes.io/enforce"
 NORMAL = "/experiments/pt-normal/"
 ON = {"restricted": "on"}
 IS_ENFORCED = "This namespace enforces restricted pod security, so this is on unless you switch it off."
+NO_ANSWER = "It is not known yet what this namespace enforces: the cluster has not answered."
+SAID = "It is not known what this namespace enforces. The cluster says: Internal error occurred: a fault"
 MAY_NOT_READ = "It is not known what this namespace enforces: this site may not read its labels."
 
 
@@ -84,6 +88,82 @@ def test_it_says_so_where_the_labels_may_not_be_read(cluster: LiveCluster, perso
     assert MAY_NOT_READ in page
 
 
+@pytest.fixture
+def silent(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A cluster that does not answer while a page waits for it."""
+    over = threading.Event()
+
+    def answer(*_: Any) -> places.Answer:
+        over.wait(60)
+        return places.Answer()
+
+    places.forget()
+    with monkeypatch.context() as patched:
+        patched.setattr(places, "_answer", answer)
+        patched.setattr(places, "WAIT", 0.01)
+        yield
+        over.set()
+    places.forget()
+
+
+@pytest.mark.usefixtures("silent")
+@pytest.mark.parametrize("sent", [ON, {}])
+def test_a_form_is_taken_as_it_was_sent_while_the_cluster_is_silent(
+    cluster: LiveCluster, person: Client, sent: dict[str, str]
+) -> None:
+    page = text_of(person.post(SEED, form(do="show", enforced="restricted", **sent)))
+    assert box(page) == (bool(sent), "?restricted")
+    assert NO_ANSWER in page
+    assert MAY_NOT_READ not in page
+    again = text_of(person.post(SEED, form(do="show", enforced=box(page)[1], **sent)))
+    assert box(again) == box(page)
+    person.post(SEED, form(enforced="restricted", **sent))
+    (job,) = jobs_of(cluster)
+    assert runs_as(job) == (65534 if sent else None)
+
+
+@pytest.mark.parametrize("shown", ["?" * 3 + "x" * 1000, "x", '"><b>', "restricted?"])
+def test_an_odd_finding_is_no_harm(person: Client, shown: str) -> None:
+    page = text_of(person.post(SEED, form(do="show", namespace="gone", enforced=shown, **ON)))
+    assert box(page)[0]
+    assert len(box(page)[1]) <= 21
+    assert "<b>" not in page
+
+
+@pytest.mark.parametrize("code", [500, 503, 429])
+def test_labels_that_cannot_be_read_leave_the_namespaces_known(cluster: LiveCluster, person: Client, code: int) -> None:
+    enforcing(cluster, "restricted")
+    person.get(SEED)
+    places.forget()
+    cluster.options.faults.append(Fault(code, 1000, resource=NAMESPACES))
+    page = text_of(person.get(SEED))
+    assert '<select id="field-namespace"' in page
+    assert "It is not known what this namespace enforces. The cluster says:" in page
+    assert MAY_NOT_READ not in page
+    assert (SAID in page) is (code == 500), "in its own words"
+    cluster.options.faults.clear()
+    places.forget()
+    cluster.options.faults.append(Fault(code, 1, resource=NAMESPACES))
+    assert box(text_of(person.get(SEED))) == (True, "restricted"), "asked once more of the one that is chosen"
+
+
+def test_the_usual_and_the_chosen_one_of_many_namespaces_are_read(
+    cluster: LiveCluster, person: Client, settings: Any
+) -> None:
+    """Where they may not be listed each is read by itself, so not all are."""
+    many = [f"a-{number}" for number in range(10, 10 + READ_EACH + 5)]
+    for name in (*many, "default"):
+        enforcing(cluster, "restricted", name)
+    settings.RESTARTSCOPE_NAMESPACES = (*many, "default")
+    cluster.options.forbidden = parse_forbidden(["namespaces:list"])
+    assert box(text_of(person.get(SEED))) == (True, "restricted")
+    for name in many:
+        assert box(text_of(person.get(SEED, {"namespace": name}))) == (True, "restricted")
+    person.post(f"{SEED}launch/", {"token": str(uuid.uuid4())})
+    (job,) = jobs_of(cluster)
+    assert (job["metadata"]["namespace"], runs_as(job)) == ("default", 65534)
+
+
 def test_the_right_to_read_one_namespace_is_enough(cluster: LiveCluster) -> None:
     enforcing(cluster, "restricted")
     cluster.options.forbidden = parse_forbidden(["namespaces:list"])
@@ -109,6 +189,15 @@ def test_the_workers_init_container_is_spoken_of_where_there_is_one(cluster: Liv
         ("", ON, "default", True),
         ("restricted", {}, "kept", False),  # somebody cleared it, knowing what the namespace enforces
         ("restricted", {}, "default", False),
+        ("restricted", ON, "gone", True),  # nothing is known of it
+        ("restricted", {}, "gone", False),
+        ("", ON, "gone", True),
+        ("", {}, "gone", False),
+        ("?", ON, "gone", True),
+        ("?", {}, "kept", True),  # what was not known is
+        ("?restricted", ON, "default", False),
+        ("?restricted", {}, "kept", False),  # cleared before it was not known
+        ("?restricted", ON, "gone", True),
     ],
 )
 def test_a_box_that_nobody_changed_follows_to_another_namespace(

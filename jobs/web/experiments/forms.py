@@ -15,7 +15,7 @@ from jobs.experiments.launch import CLUSTER, GENERAL, JOB_NAME, MANIFEST, NAMESP
 from jobs.experiments.parameters import Cost, check, cost, defaults, defaults_in
 from jobs.experiments.words import said
 from jobs.web.experiments import without_root
-from jobs.web.experiments.places import TIMEOUT, UNKNOWN, Answer, ask, cluster_names, kinds_of
+from jobs.web.experiments.places import TIMEOUT, UNKNOWN, Answer, ask, cluster_names, enforced, kinds_of
 
 TOKEN, CLEAN_UP, SENT = "token", "clean_up", "sent"
 PODS = tuple(parameter.name for parameter in POD_PARAMETERS)
@@ -66,8 +66,8 @@ def read_form(request: HttpRequest, experiment: Experiment, refusal: NotLaunched
     cluster = chosen_cluster(data)
     answer = ask(cluster, kinds_of(experiment))
     namespace = data.get(NAMESPACE, "").strip() or answer.usual
-    level = answer.enforced.get(namespace)
-    given = _given(data, experiment, level)
+    found = enforced(cluster, namespace, answer)
+    given = _given(data, experiment, found.level)
     checked = check(experiment, given)
     name = data.get(JOB_NAME, "").strip() or suggested(experiment.name, token)
     clean_up = CLEAN_UP in data if SENT in data else True
@@ -80,7 +80,8 @@ def read_form(request: HttpRequest, experiment: Experiment, refusal: NotLaunched
     fields = [_field(one, shown[one.name], problems, refused) for one in experiment.parameters]
     for one in fields:
         if one.name == OPTION.name:
-            one.found, one.finding = without_root.found_words(level, experiment), without_root.finding(level)
+            one.found = without_root.found_words(found, experiment)
+            one.finding = without_root.finding(found.level, data)
     return Form(
         token,
         [
@@ -158,7 +159,7 @@ def quick_launch(request: HttpRequest, experiment: Experiment) -> Launch:
     if not answer.usual:
         raise NotLaunched({NAMESPACE: [_why_no_choice(answer)]})
     name = suggested(experiment.name, token)
-    values = defaults_in(experiment, answer.enforced.get(answer.usual))
+    values = defaults_in(experiment, enforced(cluster, answer.usual, answer).level)
     return Launch(experiment, values, cluster, answer.usual, name, token, who_of(request))
 
 

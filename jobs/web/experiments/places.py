@@ -1,10 +1,11 @@
 """What the pages know of clusters: asked beside the request, because a cluster that hangs must not hang a page."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from concurrent.futures import TimeoutError as NotInTime
 from dataclasses import dataclass, field
 from time import monotonic
+from typing import NamedTuple
 
 from django.conf import settings
 from django.db import connection
@@ -39,6 +40,14 @@ class Answer:
         return usual(self.namespaces)
 
 
+class Enforced(NamedTuple):
+    """``level``: the pod security standard that a namespace enforces by its label, "" for none; None where that is not
+    known. ``problem``: why not; "" where its labels may not be read."""
+
+    level: str | None
+    problem: str = ""
+
+
 def cluster_names() -> list[str]:
     return [source.name for source in settings.RESTARTSCOPE_CLUSTERS]
 
@@ -54,9 +63,24 @@ def ask(cluster: str, kinds: tuple[JobKind, ...]) -> Answer:
     if cluster_named(cluster) is None:  # not remembered: addresses may name anything
         return Answer(problem=UNKNOWN)
     key = cluster, *(kind.resource for kind in kinds)
+    return _remembered(key, lambda: _answer(cluster, lambda writer: _told(cluster, kinds, writer)))
+
+
+def enforced(cluster: str, namespace: str, answer: Answer) -> Enforced:
+    """What one of the namespaces enforces. ``answer``: that of the cluster; what it lacks is asked for."""
+    if namespace in answer.enforced:
+        return Enforced(answer.enforced[namespace])
+    if namespace not in answer.namespaces:  # not asked for: forms may name anything
+        return Enforced(None, answer.problem or UNKNOWN)
+    key = cluster, "namespaces", namespace
+    found = _remembered(key, lambda: _answer(cluster, lambda writer: _label(namespace, writer)))
+    return Enforced(found.enforced.get(namespace), found.problem)
+
+
+def _remembered(key: tuple[str, ...], call: Callable[[], Answer]) -> Answer:
     at, asked = _answers.get(key, (0.0, None))
     if asked is None or monotonic() - at > _known_for(asked):
-        asked = _threads.submit(_answer, cluster, kinds)
+        asked = _threads.submit(call)
         _answers[key] = monotonic(), asked
     try:
         return asked.result(WAIT)
@@ -73,13 +97,13 @@ def forget() -> None:
     _answers.clear()
 
 
-def _answer(cluster: str, kinds: tuple[JobKind, ...]) -> Answer:
+def _answer(cluster: str, question: Callable[[Writer], Answer]) -> Answer:
     source = cluster_named(cluster)
     if source is None:
         return Answer(problem=UNKNOWN)
     try:
         with cluster_writer(source) as writer:
-            return _told(cluster, kinds, writer)
+            return question(writer)
     except Away as away:
         return Answer(problem=str(away))
     finally:
@@ -90,6 +114,17 @@ def _told(cluster: str, kinds: tuple[JobKind, ...], writer: Writer) -> Answer:
     simulated = writer.is_simulated()
     try:
         namespaces = tuple(namespaces_for(cluster, kinds, writer))
-        return Answer(simulated, namespaces, enforced=pod_security(namespaces, writer))
     except Refused as refusal:
         return Answer(simulated, problem=refusal.message)
+    try:
+        return Answer(simulated, namespaces, enforced=pod_security(namespaces, writer))
+    except (Away, Refused):  # that jobs may be created there is known; the labels are asked for where they are needed
+        return Answer(simulated, namespaces)
+
+
+def _label(namespace: str, writer: Writer) -> Answer:
+    try:
+        level = writer.pod_security(namespace)
+    except Refused as refusal:
+        return Answer(problem=refusal.message)
+    return Answer(enforced={} if level is None else {namespace: level})

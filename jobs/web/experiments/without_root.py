@@ -9,33 +9,43 @@ from jobs.experiments.experiment import Experiment
 from jobs.experiments.fields import RESTRICTED as OPTION
 from jobs.experiments.manifests import RESTRICTED, has_operators_init
 from jobs.experiments.parameters import SOMEWHERE, defaults
+from jobs.web.experiments.places import TIMEOUT, UNKNOWN, Enforced
 
 FOUND = "enforced"  # a hidden field: for which finding the box was shown
-UNKNOWN = "?"
+NOT_KNOWN = "?"  # and behind it the last one that was
+LONGEST = 20  # characters of it that are believed
 
 
-def finding(level: str | None) -> str:
+def finding(level: str | None, data: Mapping[str, str]) -> str:
     """A namespace's standard as the hidden field holds it."""
-    return UNKNOWN if level is None else level
+    return NOT_KNOWN + _last_known(data)[:LONGEST] if level is None else level
+
+
+def _last_known(data: Mapping[str, str]) -> str:
+    return data.get(FOUND, "").removeprefix(NOT_KNOWN)
 
 
 def box(data: Mapping[str, str], level: str | None, *, sent: bool) -> str | None:
     """What the box is to be: "on" or "off"; None where it is as it was sent.
 
-    A box that still stood as its namespace had it follows to another namespace; one that somebody changed stays.
+    A box that still stood as its namespace had it follows to another namespace; one that somebody changed stays, and
+    so does any where nothing is known of the namespace.
     """
     usual = "on" if level == RESTRICTED else "off"
     if not sent:
         return None if OPTION.name in data else usual
     shown = data.get(FOUND)
-    was_usual = (OPTION.name in data) == (shown == RESTRICTED)
-    return usual if shown is not None and shown != finding(level) and was_usual else None
+    if shown is None or level is None or shown == level:
+        return None
+    was_usual = (OPTION.name in data) == (_last_known(data) == RESTRICTED)
+    return usual if was_usual else None
 
 
-def found_words(level: str | None, experiment: Experiment) -> str:
+def found_words(found: Enforced, experiment: Experiment) -> str:
     """What was found out of the namespace, and what that means."""
+    level = found.level
     if level is None:
-        return _("It is not known what this namespace enforces: this site may not read its labels.")
+        return _not_known(found.problem)
     if level != RESTRICTED:
         words = _("What this namespace enforces by its label: %(found)s. The cluster itself may enforce more.")
         return words % {"found": level or _("nothing")}
@@ -47,3 +57,13 @@ def found_words(level: str | None, experiment: Experiment) -> str:
         "the operator's administrator has given it another template (--pytorch-init-container-template-file)."
     )
     return f"{words} {operator}"
+
+
+def _not_known(problem: str) -> str:
+    if problem == TIMEOUT:
+        return _("It is not known yet what this namespace enforces: the cluster has not answered.")
+    if problem == UNKNOWN:
+        return _("It is not known what this namespace enforces.")
+    if problem:
+        return _("It is not known what this namespace enforces. The cluster says: %(why)s") % {"why": problem}
+    return _("It is not known what this namespace enforces: this site may not read its labels.")
