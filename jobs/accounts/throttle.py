@@ -20,12 +20,13 @@ MOST_BY_NAME = 5  # attempts in a window, for one name from one address
 MOST_BY_ADDRESS = 30  # many people may share an address
 FORGOTTEN_AT_ONCE = 20  # more than one attempt can add
 
+# A window that ends later than one that begins now was begun by a clock that was ahead: it is begun anew.
 # One statement, so that neither database can lose a count between reading and writing.
 COUNT = """
 INSERT INTO jobs_signinattempts AS kept (key, count, until) VALUES (%s, 1, %s)
 ON CONFLICT (key) DO UPDATE SET
-    count = CASE WHEN kept.until <= %s THEN 1 ELSE kept.count + 1 END,
-    until = CASE WHEN kept.until <= %s THEN excluded.until ELSE kept.until END
+    count = CASE WHEN kept.until <= %s OR kept.until > excluded.until THEN 1 ELSE kept.count + 1 END,
+    until = CASE WHEN kept.until <= %s OR kept.until > excluded.until THEN excluded.until ELSE kept.until END
 RETURNING count, until
 """
 
