@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 
 from jobs import models, notify
+from jobs.absence import Absences
 from jobs.domain.facts import LISTED, VANISHED, Observation
 from jobs.domain.kinds import EVENTS, PODS, kind_of
 from jobs.domain.state import JobState
@@ -35,7 +36,6 @@ from jobs.store.streams import StreamUpdate, cluster_named, stream_for
 
 log = logging.getLogger(__name__)
 
-LATE_SECONDS = 20.0  # a stream that is not watched for so long leaves an unobserved interval; most go on before
 TICK_SECONDS = 5.0  # an idle watcher renews its lease and says that it lives this often
 
 Batch = Sequence[tuple[StreamKey, Message]]
@@ -71,11 +71,8 @@ class Watcher:
             self._streams[key] = stream
             if stream.state != NOT_CONFIGURED:
                 self._updates[key] = StreamUpdate(state=NOT_CONFIGURED, detail="", state_since=clock())
-        # By this watcher: the stored state may be that of one that was killed.
-        self._watching: set[StreamKey] = set()
-        self._away_since = dict.fromkeys(self._streams, clock())  # the others: how long this watcher knows
-        before = self.cluster.observed_until  # until then another watcher read them
-        self._unread_since = {} if before is None else dict.fromkeys(self._streams, before)
+        self._open_since = {key: stream.alive_at for key, stream in self._streams.items() if stream.gap_open}
+        self._absences = Absences(self._streams.items(), self.cluster.observed_until, clock())
         self._expired: dict[StreamKey, str] = {}  # why a stream lists again
         self._last_tick = 0.0
         self._reported: set[tuple[StreamKey, str]] = set()
@@ -106,8 +103,10 @@ class Watcher:
             self._last_tick = now
             if self._lease is not None:
                 leases.renew(self._lease, now)
-        if self._watching:
+        if self._absences.watching:
             self.ledger.alive(now)
+        if idle:
+            self._note_returns()
         self._mark_open_gaps(now)
         updates = [(self._streams[key], update) for key, update in self._updates.items()]
         changes = [row.observation for row in self.ledger.rows]
@@ -123,35 +122,30 @@ class Watcher:
 
     def _mark_open_gaps(self, now: float) -> None:
         """Jobs whose pods, or who themselves, are not watched while others are: what happens to them is not seen."""
-        for key, since in self._away_since.items():
-            if self._gap_is_open(key):
-                gaps.still_not_watched(self.ledger, self._gap(key), now)
-            elif gaps.enters_the_count(key.resource) and now - since >= LATE_SECONDS:
-                gaps.not_watched(self.ledger, self._gap(key), now)
+        for key in self._absences.away(now):
+            if key not in self._open_since and gaps.enters_the_count(key.resource):
+                self._open_since[key] = self._alive_at(key)
                 self._update(key).gap_open = True
+                gaps.not_watched(self.ledger, _gap(key, self._open_since[key]), now)
+        for key, since in self._open_since.items():
+            gaps.still_not_watched(self.ledger, _gap(key, since), now)
 
-    def _watched(self, key: StreamKey, now: float) -> None:
-        """A stream is watched, again perhaps: after a list, or from where an earlier watch of it ended."""
-        self._watching.add(key)
-        self._away_since.pop(key, None)
-        late = self._gap_is_open(key) or now - self._unread_since.pop(key, now) >= LATE_SECONDS
-        self._close_gap(key)
-        if late:
-            gaps.read_late(self.ledger, self._gap(key), now)
+    def _note_returns(self) -> None:
+        """What was missed by streams that go on from where they were: nothing, but it was read late."""
+        for key, back in self._absences.back():
+            since = self._open_since.get(key, back.since)
+            self._close_gap(key)
+            gaps.read_late(self.ledger, _gap(key, since), back.until)
 
     def _close_gap(self, key: StreamKey) -> None:
-        if self._gap_is_open(key):
-            gaps.watched_again(self.ledger, self._gap(key))
+        if key in self._open_since:
+            gaps.watched_again(self.ledger, _gap(key, self._open_since.pop(key)))
             self._update(key).gap_open = False
 
-    def _gap_is_open(self, key: StreamKey) -> bool:
-        told = self._updates[key].gap_open if key in self._updates else None
-        return self._streams[key].gap_open if told is None else told
-
-    def _gap(self, key: StreamKey) -> Gap:
-        """Since its last sign of life nobody has watched the stream."""
+    def _alive_at(self, key: StreamKey) -> float | None:
+        """The stream's last sign of life."""
         told = self._updates[key].alive_at if key in self._updates else None
-        return Gap(key.resource, told or self._streams[key].alive_at, lambda job: _concerns(key, job))
+        return told or self._streams[key].alive_at
 
     def _log_tails(self, now: float, changes: list[Observation]) -> list[StoredLog]:
         """Ask for the logs of what has ended now; answers those that have come, their jobs marked as changed."""
@@ -197,6 +191,7 @@ class Watcher:
         update.unchanged += counts.unchanged
         if observations[-1].verb not in (LISTED, VANISHED):  # a list does not say that somebody watched before it
             update.last_event_at = update.alive_at = observations[-1].observed_at
+            self._absences.heard(key, observations[-1].observed_at, change=True)
         for odd, number in counts.homeless.items():
             self._count_skipped(key, odd, number, "an object")
 
@@ -205,6 +200,7 @@ class Watcher:
             self._list_done(key, message)
         elif isinstance(message, Bookmark):
             self._update(key).alive_at = self._clock()
+            self._absences.heard(key, self._clock(), change=False)
         elif isinstance(message, Skipped):
             self._count_skipped(key, message.reason, 1, message.sample)
         elif isinstance(message, Status):
@@ -218,8 +214,9 @@ class Watcher:
     def _list_done(self, key: StreamKey, done: ListDone) -> None:
         """A list is complete: what it lacks has vanished, and nobody watched since the stream was last alive."""
         stream, update = self._streams[key], self._update(key)
-        gap = self._gap(key)
+        gap = _gap(key, self._alive_at(key))
         self._close_gap(key)
+        self._absences.listed(key, done.finished_at)
         # An Event stream that lists again has lost nothing that is counted (restart facts, section 6).
         if key.resource != EVENTS:
             reason = self._expired.pop(key, "listed again")
@@ -232,9 +229,6 @@ class Watcher:
             self.ledger.look_up(gone)
             self._apply(key, gone)
         update.listed_at = update.alive_at = done.finished_at
-        for known in (self._away_since, self._unread_since):
-            if key in known:
-                known[key] = done.finished_at
 
     def _count_skipped(self, key: StreamKey, reason: str, number: int, sample: str) -> None:
         skipped = self._update(key).skipped
@@ -247,11 +241,9 @@ class Watcher:
 
     def _status(self, key: StreamKey, message: Status) -> None:
         if message.state is State.WATCHING:
-            self._watched(key, message.at)
+            self._absences.opened(key, message.at, self._alive_at(key), gap_is_open=key in self._open_since)
         else:
-            self._watching.discard(key)
-            self._away_since.setdefault(key, message.at)
-            self._unread_since.setdefault(key, message.at)
+            self._absences.failed(key, message.at, self._alive_at(key))
         stream, update = self._streams[key], self._update(key)
         known = (update.state or stream.state, update.detail if update.detail is not None else stream.detail)
         if known == (message.state.value, message.sentence):
@@ -259,6 +251,10 @@ class Watcher:
         if message.sentence and message.sentence != known[1]:
             log.warning("%s: %s: %s", self.cluster.name, key, message.sentence)
         update.state, update.detail, update.state_since = message.state.value, message.sentence, message.at
+
+
+def _gap(key: StreamKey, since: float | None) -> Gap:
+    return Gap(key.resource, since, lambda job: _concerns(key, job))
 
 
 def _concerns(key: StreamKey, job: JobState) -> bool:

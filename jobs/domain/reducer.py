@@ -78,9 +78,12 @@ def watched_again(job: JobState, resource: str) -> bool:
 
 def read_late(job: JobState, since: float, until: float) -> None:
     """What happened from ``since`` on was read at ``until``: nothing was missed, but our clock tells no times of it."""
-    if since < until and not _was_over(job, since):
-        job.late.append((since, until))
-        job.changes.job = True
+    if since >= until or _was_over(job, since):
+        return
+    touching = [late for late in job.late if late[0] <= until and since <= late[1]]
+    job.late = [late for late in job.late if late not in touching]
+    job.late.append((min([since, *(a for a, _ in touching)]), max([until, *(b for _, b in touching)])))
+    job.changes.job = True
 
 
 def _was_over(job: JobState, at: float) -> bool:

@@ -173,7 +173,7 @@ FINDINGS: dict[str, tuple[str, str, str]] = {
     "replica-refused": (
         "error",
         "%(replica)s could not be created: %(words)s.",
-        "%(count)d replicas could not be created (%(replica)s): %(words)s.",
+        "%(count)s replicas could not be created (%(replica)s): %(words)s.",
     ),
     "image-not-pulled": (
         "error",

@@ -41,7 +41,7 @@ def unobserved(ledger: Ledger, gap: Gap, end: float) -> None:
 
 def not_watched(ledger: Ledger, gap: Gap, now: float) -> None:
     """Nobody watches, still."""
-    _load(ledger, gap, Q(present=True))
+    _load(ledger, gap, _not_over(gap))
     _not_watched(ledger, ledger.jobs.values(), gap, now)
 
 
@@ -52,7 +52,7 @@ def still_not_watched(ledger: Ledger, gap: Gap, now: float) -> None:
 
 def watched_again(ledger: Ledger, gap: Gap) -> None:
     """It is watched again. What was missed, if the watch does not go on from where it ended, is another question."""
-    left = Q(present=True) | Q(deleted_at=None) | Q(deleted_at__gte=gap.since or 0.0)
+    left = Q(present=True) | Q(deleted_at__gte=gap.since or 0.0) | Q(last_observed_at__gte=gap.since or 0.0)
     _load(ledger, gap, left & Q(at_least=True))
     for job in _concerned(gap, ledger.jobs.values()):
         if reducer.watched_again(job, _told_as(gap)):
@@ -63,16 +63,25 @@ def read_late(ledger: Ledger, gap: Gap, now: float) -> None:
     """A watch goes on from where it was, and brings at ``now`` what happened since."""
     if gap.since is None:
         return
-    _load(ledger, gap, Q(present=True))
+    _load(ledger, gap, _not_over(gap))
     for job in _concerned(gap, ledger.jobs.values()):
+        if job.finished_at is not None and job.finished_at < gap.since:
+            continue
         reducer.read_late(job, max(gap.since, _began(job, now)), now)
         _touch(ledger, job)
 
 
 def _not_watched(ledger: Ledger, jobs: Iterable[JobState], gap: Gap, now: float) -> None:
     for job in _concerned(gap, jobs):
+        if job.finished_at is not None and job.finished_at < (gap.since or 0.0):
+            continue
         reducer.not_watched(job, max(gap.since or 0.0, _began(job, now)), _told_as(gap))
         _touch(ledger, job)
+
+
+def _not_over(gap: Gap) -> Q:
+    """A job that had finished before restarts no more, and most that are kept have."""
+    return Q(present=True) & (Q(finished_at=None) | Q(finished_at__gte=gap.since or 0.0))
 
 
 def _load(ledger: Ledger, gap: Gap, wanted: Q) -> None:

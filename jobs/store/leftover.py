@@ -4,7 +4,8 @@ from collections.abc import Sequence
 
 from django.db import transaction
 
-from jobs.models import Cluster, KubeObject, Stream
+from jobs.domain.kinds import BY_RESOURCE, PODS
+from jobs.models import Cluster, Job, KubeObject, Stream
 
 NOT_CONFIGURED = "not configured"  # the state of a stream that is left
 
@@ -12,7 +13,7 @@ NOT_CONFIGURED = "not configured"  # the state of a stream that is left
 def hand_over(cluster: Cluster, streams: Sequence[Stream]) -> list[Stream]:
     """Give ``streams``, those that are watched from now on, the objects of those that were watched before.
 
-    Answers the streams that are left, of a namespace each: objects are there that nobody watches any more.
+    Answers the streams that are left, of a namespace each: objects or jobs are there that nobody watches any more.
     """
     left = []
     with transaction.atomic():
@@ -21,10 +22,11 @@ def hand_over(cluster: Cluster, streams: Sequence[Stream]) -> list[Stream]:
             for new in alike:
                 if not (new.namespace and old.namespace):
                     _hand_over(old, new)
-            left += _split(old)
+            split = _split(old, {new.namespace for new in alike})
+            left += split
             if alike:  # whose object was is of no matter once it is gone
                 KubeObject.objects.filter(stream=old, present=False).update(stream=alike[0])
-            if not KubeObject.objects.filter(stream=old).exists():
+            if old not in split and not KubeObject.objects.filter(stream=old).exists():
                 old.delete()
     return left
 
@@ -39,11 +41,10 @@ def _hand_over(old: Stream, new: Stream) -> None:
     new.save(update_fields=["alive_at", "gap_open"])
 
 
-def _split(old: Stream) -> list[Stream]:
-    """The streams of what is still the old one's: of all namespaces, or its own."""
-    there = KubeObject.objects.filter(stream=old, present=True)
+def _split(old: Stream, covered: set[str]) -> list[Stream]:
+    """The streams of what is still the old one's, of all namespaces or its own, and is not ``covered``."""
     found = []
-    for namespace in there.order_by("namespace").values_list("namespace", flat=True).distinct():
+    for namespace in sorted(_namespaces(old) - covered) if "" not in covered else ():
         if namespace == old.namespace:
             found.append(old)
             continue
@@ -57,3 +58,15 @@ def _split(old: Stream) -> list[Stream]:
         KubeObject.objects.filter(stream=old, namespace=namespace).update(stream=stream)
         found.append(stream)
     return found
+
+
+def _namespaces(old: Stream) -> set[str]:
+    """Those in which there is something that the stream watched, or jobs whose pods it would watch."""
+    there = KubeObject.objects.filter(stream=old, present=True)
+    jobs = Job.objects.filter(cluster_id=old.cluster_id, present=True)
+    if old.namespace:
+        jobs = jobs.filter(namespace=old.namespace)
+    if old.resource != PODS:
+        kind = BY_RESOURCE.get(old.resource)
+        jobs = jobs.filter(kind=kind.kind) if kind is not None else jobs.none()
+    return {*there.values_list("namespace", flat=True).distinct(), *jobs.values_list("namespace", flat=True).distinct()}

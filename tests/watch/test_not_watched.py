@@ -6,11 +6,12 @@ import pytest
 from django.test import Client
 
 from jobs import models
+from jobs.absence import LATE_SECONDS, SILENT_SECONDS
 from jobs.domain.report import rfc3339
-from jobs.ingest.messages import State, Status
+from jobs.ingest.messages import Bookmark, Expired, State, Status
 from jobs.ingest.streams import StreamKey
 from jobs.store.pages.changes import last_sequence
-from jobs.watcher import LATE_SECONDS
+from jobs.watcher import TICK_SECONDS
 from jobs.web.live.reading import read_delta
 from tests.watch.reading import only_job, report, stream
 from tests.watch.scripted import (
@@ -18,6 +19,7 @@ from tests.watch.scripted import (
     CREATED,
     JOB_EVENTS,
     KEYS,
+    PODGROUP_EVENTS,
     PODGROUPS,
     PODS,
     TFJOBS,
@@ -31,12 +33,25 @@ from tests.watch.scripted import (
 pytestmark = pytest.mark.django_db(transaction=True)
 
 
-def cut(rig: Rig, *keys: StreamKey, seconds: float = LATE_SECONDS) -> None:
-    """These streams are forbidden, and the others go on for so long."""
+OTHERS = PODGROUP_EVENTS
+
+
+def cut(rig: Rig, *keys: StreamKey, seconds: float = LATE_SECONDS, others: StreamKey = OTHERS) -> None:
+    """These streams are forbidden, and others go on for so long."""
+    rig.watching(others)
     for key in keys:
         rig.take(key, Status(State.FORBIDDEN, "The cluster forbids it.", rig.now))
     rig.now += seconds
     rig.take(TFJOBS)
+
+
+def goes_on(rig: Rig, *keys: StreamKey) -> None:
+    """The watches are opened again from where they were, bring that nothing has changed, and time goes on."""
+    for key in keys:
+        rig.watching(key)
+        rig.take(key, Bookmark(100))
+    rig.now += TICK_SECONDS
+    rig.take(keys[0])
 
 
 def said() -> tuple[Any, bool]:
@@ -69,11 +84,17 @@ def test_a_stream_that_is_cut_for_long_leaves_an_open_interval(key: StreamKey, s
 @pytest.mark.parametrize("key", [PODS, TFJOBS])
 def test_a_watch_that_goes_on_from_where_it_was_has_missed_nothing(key: StreamKey) -> None:
     rig = watched_from_the_start()
+    alive = rig.now
     cut(rig, key, seconds=500)
     rig.watching(key)
+    assert said() == (still_open(alive), True), "its version may be forgotten"
+    rig.see(key, pod("uid-a", 5, "Failed") if key == PODS else job(5, "Created", "Running"))
+    assert said() == (still_open(alive), True), "more may come"
+    rig.now += TICK_SECONDS
+    rig.take(key)
     assert said() == ([], False)
-    rig.see(PODS, pod("uid-a", 5, "Failed"))
-    rig.see(PODS, pod("uid-b", 6), type_="ADDED")
+    rig.see(PODS, pod("uid-a", 6, "Failed"))
+    rig.see(PODS, pod("uid-b", 7), type_="ADDED")
     assert said() == ([], False)
     assert only_job()["replicas"][0]["incarnations"] == 2
 
@@ -93,9 +114,15 @@ def test_what_was_read_late_is_counted_and_its_times_are_not_relied_on(client: C
     alive = rig.now
     cut(rig, key, seconds=500)
     rig.watching(key)
-    rig.see(PODS, pod("uid-b", 6), type_="ADDED")
+    rig.now += 2
+    rig.see(key, pod("uid-b", 6) if key == PODS else job(6, "Created", "Running"))
+    read = rig.now
+    rig.now += TICK_SECONDS
+    rig.take(key)
     assert said() == ([], False)
-    assert drawn(client) == [(alive, rig.now)]
+    assert drawn(client) == [(alive, read)]
+    if key != PODS:
+        return
     assert "was read late" in client.get(f"/jobs/{models.Job.objects.get().uid}/").content.decode()
     rig.see(PODS, pod("uid-b", 8, "Failed"))
     rig.now += 5
@@ -109,9 +136,10 @@ def test_a_watcher_that_goes_on_for_one_that_died_reads_late(client: Client, sec
     alive = rig.now
     rig.take(PODS)  # says that it lives
     next_one = Rig(now=rig.now + seconds)
-    next_one.watching(*KEYS)
+    opened = next_one.now
+    goes_on(next_one, *KEYS)
     assert said() == ([], False)
-    assert drawn(client) == ([(alive, next_one.now)] if late else [])
+    assert drawn(client) == ([(alive, opened)] if late else [])
 
 
 def test_a_successor_reads_nothing_late_however_quiet_its_streams_were(client: Client) -> None:
@@ -119,13 +147,88 @@ def test_a_successor_reads_nothing_late_however_quiet_its_streams_were(client: C
     rig.now += 1000
     rig.take(PODS)
     next_one = Rig(now=rig.now + 1)
-    next_one.watching(*KEYS)
+    goes_on(next_one, *KEYS)
     assert drawn(client) == []
-    next_one.now += 1000
+    for _ in range(20):
+        next_one.now += 60
+        next_one.take(PODS, Bookmark(100))
+    next_one.now += 50
     next_one.take(PODS, Status(State.RECONNECTING, "", next_one.now))
     next_one.now += 2
-    next_one.watching(PODS)
+    goes_on(next_one, PODS)
     assert drawn(client) == []
+
+
+def test_a_silent_stream_was_dead_all_the_while(client: Client) -> None:
+    """No bookmark for so long: what came in that time is read when the watch is opened again, a second later."""
+    rig = watched_from_the_start()
+    alive = rig.now
+    rig.now += SILENT_SECONDS
+    rig.take(PODS, Status(State.RECONNECTING, "", rig.now))
+    rig.now += 1
+    opened = rig.now
+    goes_on(rig, PODS)
+    assert drawn(client) == [(alive, opened)]
+
+
+def test_an_absence_goes_on_over_many_watchers(client: Client) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    rig.take(PODS, Status(State.FORBIDDEN, "", rig.now))
+    for _ in range(3):
+        rig = Rig(now=rig.now + LATE_SECONDS / 2)
+        rig.take(PODS, Status(State.FORBIDDEN, "", rig.now))
+        rig.watching(TFJOBS)
+        rig.now += 1
+        rig.take(TFJOBS)
+    assert said() == (still_open(alive), True)
+
+
+def test_while_the_whole_cluster_is_away_the_page_is_stale_and_no_job_is_marked(client: Client) -> None:
+    rig = watched_from_the_start()
+    alive = rig.now
+    for key in KEYS:
+        rig.take(key, Status(State.UNREACHABLE, "", rig.now))
+    for _ in range(100):
+        rig.now += TICK_SECONDS
+        rig.take(PODS)
+    assert said() == ([], False)
+    rig.watching(TFJOBS)
+    rig.now += LATE_SECONDS / 2
+    rig.take(TFJOBS)
+    assert said() == ([], False), "the others have come back as well by then, as a rule"
+    opened = rig.now
+    goes_on(rig, *KEYS)
+    assert said() == ([], False)
+    assert drawn(client) == [(alive, opened)]
+
+
+def test_a_forgotten_version_is_an_interval_and_nothing_is_late(client: Client) -> None:
+    """The watch is opened all the same, and says 410 in its first line."""
+    rig = watched_from_the_start()
+    alive = rig.now
+    cut(rig, PODS, seconds=500)
+    rig.watching(PODS)
+    rig.take(PODS, Expired(4, "410"))
+    assert said() == (still_open(alive), True)
+    rig.take(PODS, *rig.list_of(50, pod("uid-a", 4)))
+    listed = rig.now
+    rig.now += 60
+    goes_on(rig, PODS)
+    assert said() == ([{"start": rfc3339(alive), "end": rfc3339(listed)}], True)
+    assert "was read late" not in client.get(f"/jobs/{models.Job.objects.get().uid}/").content.decode()
+
+
+def test_many_cuts_are_few_sentences(client: Client) -> None:
+    rig = watched_from_the_start()
+    for _ in range(50):
+        cut(rig, PODS, seconds=25)
+        goes_on(rig, PODS)
+        rig.now += 100
+        rig.take(PODS, Bookmark(100))
+    page = client.get(f"/jobs/{models.Job.objects.get().uid}/").content.decode()
+    assert page.count("was read late") == 3
+    assert "So were 47 earlier intervals." in page
 
 
 def test_after_a_list_nothing_is_late(client: Client) -> None:
@@ -138,6 +241,8 @@ def test_after_a_list_nothing_is_late(client: Client) -> None:
     listed = rig.now
     rig.now += 1
     rig.watching(PODS)
+    rig.now += 60
+    goes_on(rig, PODS)
     assert drawn(client) == [(alive, listed)]
     assert said()[1] is True
 
@@ -183,7 +288,7 @@ def test_it_stays_open_over_a_restart_of_the_watcher() -> None:
     next_one.see(TFJOBS, job(9, "Created", "Restarting"))
     assert said() == (still_open(alive), True)
     third = Rig(now=next_one.now + 1)
-    third.watching(PODS)
+    goes_on(third, PODS)
     assert said() == ([], False)
     assert not stream(PODS, CLUSTER).gap_open
 
@@ -192,9 +297,9 @@ def test_two_streams_leave_one_interval_until_both_are_back() -> None:
     rig = watched_from_the_start()
     alive = rig.now
     cut(rig, PODS, TFJOBS)
-    rig.watching(TFJOBS)
+    goes_on(rig, TFJOBS)
     assert said() == (still_open(alive), True)
-    rig.watching(PODS)
+    goes_on(rig, PODS)
     assert said() == ([], False)
 
 
@@ -204,7 +309,7 @@ def test_a_job_that_goes_meanwhile_is_told_of_when_its_pods_are_watched_again() 
     rig.see(TFJOBS, job(40, "Created", "Running"), type_="DELETED")
     assert said()[1] is True
     next_one = Rig(now=rig.now + 1)  # which has not read the job
-    next_one.watching(TFJOBS, PODS)
+    goes_on(next_one, TFJOBS, PODS)
     assert said() == ([], False)
 
 
@@ -218,8 +323,8 @@ def test_a_stream_that_the_count_does_not_rest_on_changes_nothing(key: StreamKey
 def test_for_kinds_that_are_not_installed_no_job_is_read() -> None:
     watched_from_the_start()
     missing = StreamKey("mpijobs.kubeflow.org", "", "")
-    rig = Rig(keys=[missing, TFJOBS, PODS])
-    rig.watching(TFJOBS, PODS)
+    rig = Rig(keys=[missing, *KEYS])
+    rig.watching(*KEYS)
     rig.take(missing, Status(State.NOT_INSTALLED, "", rig.now))
     rig.now += LATE_SECONDS
     rig.take(PODS)
@@ -235,7 +340,7 @@ def test_another_namespace_is_watched_on() -> None:
             rig.take(key, *rig.list_of(1))
             rig.watching(key)
         rig.see(jobs, job(10 * version, uid=f"job-{name}", name=name, namespace=name), type_="ADDED")
-    cut(rig, keys["a"][1])
+    cut(rig, keys["a"][1], others=keys["b"][0])
     assert {job["name"]: job["at_least"] for job in report()} == {"a": True, "b": False}
 
 
@@ -280,11 +385,11 @@ def test_open_pages_hear_that_nothing_was_missed() -> None:
     rig = watched_from_the_start()
     row = models.Job.objects.get()
     cut(rig, PODS)
-    seq = last_sequence()
-    rig.watching(PODS)
+    seq, opened = last_sequence(), rig.now
+    goes_on(rig, PODS)
     delta = read_delta(row.id, seq)
     assert delta is not None
-    assert [one["end"] for one in delta["unobserved"]] == [rig.now]  # what was read late stays hatched
+    assert [one["end"] for one in delta["unobserved"]] == [opened]  # what was read late stays hatched
     assert delta["job"]["at_least"] is False
 
 
@@ -353,8 +458,26 @@ def test_a_namespace_that_is_named_again_goes_on_from_its_version() -> None:
     new.take(in_namespaces("b")[0])
     again = after(new, *in_namespaces("a", "b"))
     assert again.watcher.resume_versions()[in_namespaces("a")[1]] == 12
-    again.watching(*in_namespaces("a", "b"))
+    goes_on(again, *in_namespaces("a", "b"))
     assert told() == {"a": ([], False, True), "b": ([], False, True)}
+
+
+@pytest.mark.parametrize("before", [in_namespaces("a", "b"), in_namespaces("")])
+def test_a_job_without_pods_is_left_out_like_all_others(before: tuple[StreamKey, ...]) -> None:
+    rig = two_jobs(before)
+    alive = rig.now
+    pods = next(key for key in before if key.resource == "pods" and key.namespace in ("", "a"))
+    gone = pod("pod-a", 40, "Failed", job_uid="job-a", job_name="a", namespace="a")
+    rig.see(pods, gone, type_="DELETED")
+    new = after(rig, *in_namespaces("b"))
+    new.watching(*in_namespaces("b"))
+    new.now += LATE_SECONDS
+    new.take(in_namespaces("b")[0])
+    assert told()["a"] == (still_open(alive), True, True)
+    again = after(new, *in_namespaces("a", "b"))
+    goes_on(again, *in_namespaces("a", "b"))
+    if before == in_namespaces("a", "b"):
+        assert told()["a"] == ([], False, True)
 
 
 @pytest.mark.parametrize(

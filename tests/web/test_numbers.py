@@ -10,7 +10,7 @@ from django.test import AsyncClient, Client
 from django.utils import translation
 
 from jobs.domain.ending import ENDINGS
-from jobs.domain.said import Said, finding
+from jobs.domain.said import FINDINGS, Said, finding
 from jobs.domain.state import JobState, Span
 from jobs.models import Job, Stream
 from jobs.store.pages.changes import RestartSum
@@ -150,6 +150,18 @@ class TestSentences:
         with translation.override(language):
             assert "12,345" in said_words(found)
             assert "10000" in said_words(found), "a limit is written as in the spec"
+
+    @pytest.mark.parametrize("language", ["en", "zh-hans"])
+    @pytest.mark.parametrize("count", [1, 2, 12345])
+    @pytest.mark.parametrize("code", sorted({*FINDINGS, *ENDINGS}))
+    def test_every_sentence_takes_every_count(self, code: str, count: int, language: str) -> None:
+        one, many = (FINDINGS[code][1:] if code in FINDINGS else ENDINGS[code])[:2]
+        named = re.findall(r"%\((\w+)\)(.)", one + many)
+        params = {name: 7 if how == "d" else "x" for name, how in named} | {"count": count}
+        with translation.override(language):
+            text = said_words(Said(code, one, many, params))
+        assert "%(" not in text
+        assert not many or "%(count)" not in many or count == 1 or f"{count:,}" in text
 
     def test_counts_inside_of_a_finding(self) -> None:
         gang = finding("gang-restarted", None, [], count=12345, causes="worker 1, exit 137 (retryable) ×12345")

@@ -32,6 +32,7 @@ FIRST_TOLD = {
     "gang-restarted",
 }  # findings that name the first cause
 FINDINGS_SHOWN = 40
+LATE_TOLD = 3  # intervals that were read late, the newest
 EVIDENCE_LINKED = 3  # observations linked from one finding
 
 
@@ -77,6 +78,7 @@ class Header:
     pods_unwatched_since: float | None
     job_unwatched_since: float | None
     late: list[tuple[float, float]]
+    more_late: int
     restarting_since: float | None
     vanished: tuple[float, float] | None
 
@@ -106,7 +108,8 @@ def header(
         gaps=_gaps(job),
         pods_unwatched_since=job.unwatched.get("pods"),
         job_unwatched_since=job.unwatched.get("jobs"),
-        late=_late(job),
+        late=_late(job)[-LATE_TOLD:],
+        more_late=max(0, len(_late(job)) - LATE_TOLD),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
@@ -133,7 +136,8 @@ def light_header(row: Job, job: JobState) -> Header:
         gaps=_gaps(job),
         pods_unwatched_since=job.unwatched.get("pods"),
         job_unwatched_since=job.unwatched.get("jobs"),
-        late=_late(job),
+        late=_late(job)[-LATE_TOLD:],
+        more_late=max(0, len(_late(job)) - LATE_TOLD),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
@@ -225,7 +229,7 @@ def _productive(job: JobState, end: float) -> Fact | None:
     if paid.productive is None or not paid.incomplete:
         return None
     restarts = sum(replica.recreations + replica.in_place for replica in job.replicas.values())
-    if waits_length(paid.incomplete, restarts).seconds is None:
+    if waits_length(paid.replica_seconds, restarts).seconds is None:
         return Fact(_("Productive"), _("not measured"))
     lost = _("%(lost)s of %(life)s lost to restarts") % {"lost": duration(paid.incomplete), "life": duration(paid.life)}
     # Rounded down: 100 % is said by a job that lost nothing.
