@@ -69,8 +69,11 @@ class Play:
         self._next = 0
         self._is_due = False
         self.errors: list[str] = []
+        manifests = scenario.first()
+        # Others that are played beside it may have pods of the same names.
+        self._namespaces = {manifest["metadata"].get("namespace", "default") for manifest in manifests}
         self._unsubscribe = cluster.store.subscribe(self._on_change)
-        self.applied = [cluster.apply(manifest) for manifest in scenario.first()]
+        self.applied = [cluster.apply(manifest) for manifest in manifests]
         self._look()
 
     @property
@@ -83,7 +86,7 @@ class Play:
         self._next = len(self._scenario.acts)
 
     def _on_change(self, change: str, resource: Resource, obj: Obj, _old: Obj | None) -> None:
-        if resource is not PODS or self.is_over:
+        if resource is not PODS or self.is_over or obj["metadata"].get("namespace") not in self._namespaces:
             return
         name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
         uids = self._uids.setdefault(name, [])

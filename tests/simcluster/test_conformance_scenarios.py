@@ -22,7 +22,10 @@ from typing import Any
 
 import pytest
 
-from simcluster.scenarios import SCENARIOS
+from simcluster.clock import ManualClock
+from simcluster.cluster import Cluster
+from simcluster.controllers.kubelet import NodeSpec
+from simcluster.scenarios import ONE_NODE, SCENARIOS, VOLCANO
 from tests.simcluster.sequences import RESTARTING, begins_like, histories, lives, story, without_restarting
 from tests.simcluster.simulation import (
     BOTH_PODGROUPS,
@@ -375,3 +378,15 @@ def test_a_scenario_goes_as_recorded(scenario: str, seed: int) -> None:
         except AssertionError as failure:
             failures.append(f"{check.__name__}: {failure}")
     assert not failures, "\n".join(failures)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_scenarios_played_beside_each_other_all_come_to_their_end(seed: int) -> None:
+    """Many of them have a pod tftest-worker-0; an act waits for its own scenario's."""
+    names = [name for name, scenario in SCENARIOS.items() if scenario.gang_scheduler == VOLCANO and not scenario.busy]
+    large = NodeSpec(cpu="500", memory="2000Gi", allocatable_memory="2000Gi", pods="500")
+    cluster = Cluster(clock := ManualClock(), seed, nodes=[large])
+    plays = {name: cluster.play(name) for name in names if SCENARIOS[name].nodes == ONE_NODE}
+    clock.advance(max(SCENARIOS[name].seconds for name in plays) + 300)
+    assert [name for name, play in plays.items() if not play.is_over] == []
+    cluster.stop()
