@@ -29,6 +29,14 @@ def templates(manifest: Object) -> list[dict[str, Any]]:
     return [template for spec in replica_specs(manifest) if isinstance(template := spec.get("template"), dict)]
 
 
+def container_names(manifest: Object) -> set[str]:
+    """The names of all containers that a job's templates have."""
+    specs = [spec for template in templates(manifest) if isinstance(spec := template.get("spec"), dict)]
+    groups = [spec.get(group) for spec in specs for group in ("containers", "initContainers")]
+    listed = [one for group in groups if isinstance(group, list) for one in group if isinstance(one, dict)]
+    return {name for one in listed if isinstance(name := one.get("name"), str)}
+
+
 def replica_specs(manifest: Object) -> list[dict[str, Any]]:
     """The replica specs of a job (the tasks of a Volcano Job); what is no job, or oddly shaped, has none."""
     kind = kind_of(manifest.get("apiVersion"), manifest.get("kind"))

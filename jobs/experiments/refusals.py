@@ -5,15 +5,19 @@ run: what was still to come of that job cannot come any more.
 """
 
 import re
+from collections.abc import Set
 
-from jobs.domain.refusals import Refused, refused
+from jobs.domain.refusals import POD, Refused, refused
 from jobs.experiments.experiment import Observed, Outcome, Step, StepState, Text, Values
 
 KEY = "pods-can-be-created"
 LASTING = 30.0  # seconds that a refusal may last: a quota has room again when another pod has gone
 POSSIBLE = Text("The pods can be created.", "能够创建 Pod。")
 NOT_REACHED = Text("Pods of this job could not be created.", "该作业有 Pod 无法创建。")
-OPERATORS_OWN = re.compile(r'"(init-pytorch|kubectl-delivery)"')
+OPERATORS_OWN = frozenset(("init-pytorch", "kubectl-delivery"))
+CONTAINERS = re.compile(r'\bcontainers? ("[^"]*"(?:, "[^"]*")*)')  # as the admission of pod security lists them
+NAME = re.compile(r'"([^"]*)"')
+BY_WEBHOOK = re.compile(r'\bwebhook "')  # whatever it did: the API server puts its name behind
 
 RUN_WITHOUT_ROOT = Text(
     "Launch it again with “Run without root”, or in a namespace that does not enforce this.",
@@ -48,28 +52,40 @@ WEBHOOK = Text(
 ASK = Text("Ask whoever runs the cluster, or choose another namespace.", "请联系集群管理员，或换用其他命名空间。")
 
 
-def advice(words: str, remedy: Text | None) -> Text:
-    """What somebody can do about a refusal. ``remedy``: what makes pods as "restricted" asks; None where they are."""
+def advice(words: str, remedy: Text | None, own: Set[str] = frozenset()) -> Text:
+    """What somebody can do about a refusal.
+
+    ``remedy``: what makes pods as "restricted" asks; None where they are. ``own``: the containers of a manifest of
+    somebody's own, by name: what others add to its pods, it cannot mend.
+    """
+    words = POD.sub("", words)  # a pod may be called anything
     if "violates PodSecurity" in words:
-        if remedy is not None and 'PodSecurity "restricted' in words:
+        named = {name for listed in CONTAINERS.findall(words) for name in NAME.findall(listed)}
+        of_others = own and named and named.isdisjoint(own)
+        mends = 'PodSecurity "restricted' in words or not named.isdisjoint(own)
+        if remedy is not None and mends and not of_others:
             return remedy
-        return ASK_OPERATOR if OPERATORS_OWN.search(words) else OTHER_NAMESPACE
+        return OTHER_NAMESPACE if named.isdisjoint(OPERATORS_OWN) else ASK_OPERATOR
     if "exceeded quota" in words:
         return QUOTA_USED_UP
     if "failed quota" in words:
         return QUOTA_WANTS_MORE
-    return WEBHOOK if "webhook" in words else ASK
+    return WEBHOOK if BY_WEBHOOK.search(words) else ASK
 
 
-def refusals(observed: Observed) -> list[tuple[int, Refused]]:
-    """The pods that are missing because they were refused, each with the position of its job, the longest first."""
+def refusals(observed: Observed, lasting: float = 0.0) -> list[tuple[int, Refused]]:
+    """The pods that are missing because they were refused, each with the position of its job, the longest first.
+
+    ``lasting``: seconds for which they have been at least.
+    """
     found = [(job, one) for job, state in enumerate(observed.jobs) if state is not None for one in refused(state)]
-    return sorted(found, key=lambda pair: (pair[1].since, pair[0]))
+    long = [pair for pair in found if observed.known_until - pair[1].since >= lasting] if lasting else found
+    return sorted(long, key=lambda pair: (pair[1].since, pair[0]))
 
 
 def deciding(observed: Observed) -> frozenset[int]:
     """The positions of the jobs of which a pod has been refused for so long that nobody waits for it any more."""
-    return frozenset(job for job, one in refusals(observed) if observed.known_until - one.since >= LASTING)
+    return frozenset(job for job, _one in refusals(observed, LASTING))
 
 
 def step_of(values: Values, observed: Observed) -> tuple[Step, Outcome] | None:

@@ -14,6 +14,7 @@ from typing import Any
 from django.db.models import F, Q
 
 from jobs.domain.state import JobState
+from jobs.domain.thresholds import REFUSED
 from jobs.experiments import acts, clusters
 from jobs.experiments.acts import NotYet, Record
 from jobs.experiments.audit import note
@@ -124,7 +125,7 @@ def _follow(run: ExperimentRun) -> None:
     elif time.time() > run.deadline:
         _end(run, RunState.FINISHED, run.trouble or Trouble.OVER_TIME)
     else:
-        refused = refusals(seen)
+        refused = refusals(seen, REFUSED)
         _trouble(run, *((Trouble.PODS_REFUSED, refused[0][1].words) if refused else ("", "")))
 
 

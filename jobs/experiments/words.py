@@ -6,6 +6,7 @@ from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 
 from jobs.experiments.experiment import Text
+from jobs.experiments.labels import container_names
 from jobs.experiments.models import ExperimentRun, RunState, Trouble
 from jobs.experiments.refusals import IN_THE_MANIFEST, advice
 
@@ -59,5 +60,6 @@ def trouble_words(run: ExperimentRun) -> str:
         return ""
     sentence = sentences[Trouble(run.trouble)] % {"detail": run.detail}
     if run.trouble == Trouble.PODS_REFUSED:
-        return f"{sentence} {said(advice(run.detail, IN_THE_MANIFEST))}"
+        own = {name for one in run.created.all() for name in container_names(one.manifest)}
+        return f"{sentence} {said(advice(run.detail, IN_THE_MANIFEST, own))}"
     return sentence

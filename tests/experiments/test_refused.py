@@ -9,6 +9,7 @@ from jobs.domain.refusals import refused
 from jobs.experiments import refusals
 from jobs.experiments.catalogue import experiments
 from jobs.experiments.experiment import Outcome, StepState, Text
+from jobs.experiments.labels import container_names
 from jobs.experiments.parameters import defaults
 from jobs.experiments.refusals import advice
 from jobs.experiments.verdict import Overall, Verdict
@@ -18,6 +19,7 @@ from simcluster.quota import QuotaAdmission
 from simcluster.resources import NAMESPACES, RESOURCEQUOTAS
 from tests.experiments.observing import Watched
 from tests.experiments.rehearsal import PLACE, Rehearsal
+from tests.experiments.small import tfjob
 from tests.simcluster.simulation import Simulation
 from tests.simcluster.test_volcano import job as volcano_job
 from tests.simcluster.test_volcano import task
@@ -147,6 +149,66 @@ RESTRICTED = f'{FORBIDDEN}violates PodSecurity "restricted:latest": x (container
 )
 def test_what_to_do_follows_from_the_words(words: str, remedy: Text | None, expected: Text) -> None:
     assert advice(words, remedy) is expected
+
+
+OWN = frozenset(("pytorch", "metrics"))
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        ('container "pytorch"', refusals.IN_THE_MANIFEST),
+        ('containers "init-pytorch", "pytorch"', refusals.IN_THE_MANIFEST),
+        ('pod or containers "metrics", "istio-init"', refusals.IN_THE_MANIFEST),
+        ("pod", refusals.IN_THE_MANIFEST),
+        ('container "init-pytorch"', refusals.ASK_OPERATOR),
+        ('pod or containers "init-pytorch", "istio-init"', refusals.ASK_OPERATOR),
+        ('container "istio-init"', refusals.OTHER_NAMESPACE),
+        ('containers "istio-init", "istio-pro…', refusals.OTHER_NAMESPACE),
+    ],
+)
+@pytest.mark.parametrize("standard", ["restricted", "baseline"])
+def test_what_others_add_no_manifest_can_mend(standard: str, names: str, expected: Text) -> None:
+    words = f'{FORBIDDEN}violates PodSecurity "{standard}:latest": x ({names} must not)'
+    if (standard, names) == ("baseline", "pod"):
+        expected = refusals.OTHER_NAMESPACE  # whose it is was not said
+    assert advice(words, refusals.IN_THE_MANIFEST, OWN) is expected
+
+
+@pytest.mark.parametrize("name", ["webhook", "a-webhook-worker-0", "init-pytorch", "quota"])
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ("error looking up service account webhook/x: not found", refusals.ASK),
+        ('violates PodSecurity "baseline:latest": x (container "webhook" must)', refusals.OTHER_NAMESPACE),
+        ("failed quota: few: must specify cpu for: webhook", refusals.QUOTA_WANTS_MORE),
+    ],
+)
+def test_a_name_is_no_reason(name: str, words: str, expected: Text) -> None:
+    assert advice(f'pods "{name}" is forbidden: {words}', None) is expected
+
+
+@pytest.mark.parametrize(
+    "odd", [{}, {"spec": 1}, {"spec": {"containers": [1, {"name": 2}, {}]}}, {"spec": {"containers": "x"}}]
+)
+def test_the_containers_of_a_manifest_are_found_by_name(odd: Any) -> None:
+    manifest = tfjob("mine", "default", kind="PyTorchJob")
+    spec = manifest["spec"]["pytorchReplicaSpecs"]
+    spec["Worker"]["template"]["spec"]["initContainers"] = [{"name": "fetch"}]
+    spec["Master"] = {"template": odd}
+    assert container_names(manifest) == {"pytorch", "fetch"}
+
+
+def test_what_has_not_lasted_is_left_out() -> None:
+    rehearsal = rehearsed("tf-normal", enforced="restricted")
+    rehearsal.simulation.run(5)
+    rehearsal.look()
+    observed = rehearsal.observed()
+    every = refusals.refusals(observed)
+    assert every
+    lasted = observed.known_until - every[0][1].since
+    assert refusals.refusals(observed, lasted)[0] == every[0]
+    assert refusals.refusals(observed, lasted + 0.1) == []
 
 
 def test_a_volcano_jobs_refusal_is_read_from_what_its_controller_prints() -> None:

@@ -9,10 +9,13 @@ import pytest
 from django.test import Client
 
 from jobs.experiments import refusals, runs
-from jobs.experiments.experiment import ActKind
+from jobs.experiments.catalogue import experiments
+from jobs.experiments.experiment import ActKind, Place
 from jobs.experiments.labels import RUN
 from jobs.experiments.launch import launch
 from jobs.experiments.models import ExperimentAction, ExperimentRun, RunState, Trouble
+from jobs.experiments.observe import created_objects, observed
+from jobs.experiments.parameters import defaults
 from jobs.models import Job
 from simcluster.resources import NAMESPACES, PODS, by_plural
 from tests.experiments.carrying import AddExperiment, act, carried_on
@@ -56,8 +59,14 @@ def test_of_a_manifest_of_somebodys_own_it_is_said_while_it_lasts(
     watched: LiveCluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("jobs.domain.stuck.REFUSED", 0.0)
+    monkeypatch.setattr(runs, "REFUSED", 10_000.0)
     enforce(watched)
     run = launch(launch_of(None, manifests=(tfjob("mine", "default"),)))
+    wait_until(lambda: refusals.refusals(observed(run, created_objects(run))))
+    runs.carry_on(run.id)
+    run.refresh_from_db()
+    assert run.trouble == "", "what fails by chance is tried again at once"
+    monkeypatch.setattr(runs, "REFUSED", 0.0)
     carried_on(run, lambda one: one.trouble)
     assert run.trouble == Trouble.PODS_REFUSED
     assert run.is_open
@@ -73,6 +82,20 @@ def test_of_a_manifest_of_somebodys_own_it_is_said_while_it_lasts(
     assert "Error creating: pods " in unescape(shown), "and shows the Event that it rests on"
     enforce(watched, "privileged")
     carried_on(run, lambda one: not one.trouble)
+
+
+def test_what_the_operator_adds_to_it_is_not_for_its_author_to_mend(
+    watched: LiveCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(runs, "REFUSED", 0.0)
+    enforce(watched)
+    normal = experiments()["pt-normal"]
+    (manifest,) = normal.objects({**defaults(normal), "restricted": True}, Place("default", "mine"))
+    run = launch(launch_of(None, manifests=(manifest,)))
+    carried_on(run, lambda one: one.trouble)
+    page = unescape(Client().get(f"/experiments/runs/{run.id}/").content.decode())
+    assert refusals.ASK_OPERATOR.en in page
+    assert refusals.IN_THE_MANIFEST.en not in page
 
 
 # --- ends
