@@ -9,7 +9,7 @@ CLEAN_ENV := env -u DATABASE_URL -u DATABASE_URL_FILE REDIS_URL=redis://127.0.0.
 PYTEST := $(PY) -m pytest -q
 PARALLEL ?= -n 2 --dist loadfile
 # Many examples of the same few statements: one database is enough for them.
-SAME_SQL := --ignore tests/properties --ignore tests/fuzz --ignore tests/store/test_late_start.py --ignore tests/watch/test_faults.py --ignore tests/watch/test_judged.py
+SAME_SQL := --ignore tests/properties --ignore tests/fuzz --ignore tests/store/test_late_start.py --ignore tests/watch/test_faults.py --ignore tests/watch/test_judged.py --ignore tests/accounts/test_served.py
 # Names of the interpreters to try; a name on the path may be a shim that does not run.
 PYTHONS := python3.11 python3.12 python3.13 python3.14 python3
 

@@ -47,6 +47,7 @@ def test_the_box_follows_the_namespace(kept: Any, page: Any) -> None:
     assert not box.is_checked()
 
 
+@pytest.mark.deep  # half a minute each, until what lasts is told
 def test_a_run_whose_pods_are_refused_says_so(kept: Any, page: Any) -> None:
     page.goto(f"{kept.address}experiments/failing-sidecar/?namespace={KEPT}")
     page.get_by_label("Run without root").uncheck()
@@ -63,6 +64,7 @@ def test_a_run_whose_pods_are_refused_says_so(kept: Any, page: Any) -> None:
     assert not page.evaluate("document.documentElement.scrollWidth > innerWidth")
 
 
+@pytest.mark.deep
 def test_without_root_it_is_as_expected_there(kept: Any, page: Any) -> None:
     page.goto(f"{kept.address}experiments/failing-sidecar/?namespace={KEPT}")
     assert page.get_by_label("Run without root").is_checked()

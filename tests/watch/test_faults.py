@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from jobs import models
+from jobs.domain.kinds import EVENTS
 from tests.watch.conftest import StartCluster
 from tests.watch.live import Follower, LiveCluster, wait_until
 from tests.watch.reading import counts, missed, report
@@ -114,7 +115,9 @@ def test_nothing_is_lost_while_the_versions_are_kept(
     wait_for_the_truth(followed)
     assert missed(NAME) == []
     assert list(models.Gap.objects.all()) == []
-    assert set(models.Observation.objects.values_list("verb", flat=True)) == {"ADDED", "MODIFIED", "DELETED"}
+    # Versions of Events age, within 2 s here, and are listed anew then: a fault may last so long.
+    counted = models.Observation.objects.exclude(object__resource=EVENTS)
+    assert set(counted.values_list("verb", flat=True)) == {"ADDED", "MODIFIED", "DELETED"}
 
 
 # --- faults after which something may be missing
