@@ -18,15 +18,17 @@ from jobs.accounts.models import SignInAttempts
 WINDOW = 900.0  # seconds; from the first attempt
 MOST_BY_NAME = 5  # attempts in a window, for one name from one address
 MOST_BY_ADDRESS = 30  # many people may share an address
+CLOCKS_DIFFER = 60.0  # seconds
 FORGOTTEN_AT_ONCE = 20  # more than one attempt can add
 
-# A window that ends later than one that begins now was begun by a clock that was ahead: it is begun anew.
+# A window that ends well after one that begins now was begun by a clock that was ahead: it is begun anew. A little
+# later is no sign of that: attempts are counted in another order than they are dated, by processes whose clocks differ.
 # One statement, so that neither database can lose a count between reading and writing.
 COUNT = """
 INSERT INTO jobs_signinattempts AS kept (key, count, until) VALUES (%s, 1, %s)
 ON CONFLICT (key) DO UPDATE SET
-    count = CASE WHEN kept.until <= %s OR kept.until > excluded.until THEN 1 ELSE kept.count + 1 END,
-    until = CASE WHEN kept.until <= %s OR kept.until > excluded.until THEN excluded.until ELSE kept.until END
+    count = CASE WHEN kept.until <= %s OR kept.until > %s THEN 1 ELSE kept.count + 1 END,
+    until = CASE WHEN kept.until <= %s OR kept.until > %s THEN excluded.until ELSE kept.until END
 RETURNING count, until
 """
 
@@ -62,7 +64,8 @@ def forgive(name: str, address: str) -> None:
 
 def _count(key: str, most: int, moment: float, who: str) -> None:
     with connection.cursor() as cursor:
-        cursor.execute(COUNT, [key, moment + WINDOW, moment, moment])
+        latest = moment + WINDOW + CLOCKS_DIFFER
+        cursor.execute(COUNT, [key, moment + WINDOW, moment, latest, moment, latest])
         count, until = cursor.fetchone()
     if count > most:
         raise TooManyAttempts(who, math.ceil(until - moment))

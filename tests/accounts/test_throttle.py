@@ -43,6 +43,12 @@ SCRIPTS: dict[str, Script] = {
         *((1, "ann", OFFICE, 899) for _ in range(50)),
         (2, "ann", HOME, OK),
     ],
+    "attempts are counted in another order than they are dated": [
+        *((100 - n / 1000, "ann", HOME, OK) for n in range(5)),
+        (99, "ann", HOME, 901),
+        (45, "ann", HOME, 955),
+        (100, "ann", HOME, 900),
+    ],
     "a clock that was ahead locks nobody out once it is put right": [
         *((30_000_000, "ann", HOME, OK) for _ in range(5)),
         *((0, "ann", HOME, OK) for _ in range(5)),

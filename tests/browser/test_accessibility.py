@@ -110,6 +110,8 @@ def test_the_job_page_works_from_the_keyboard_alone(site: Site, page: Any) -> No
     page.locator("[data-tab=kubectl]").focus()
     page.keyboard.press("Enter")
     page.locator("#until").wait_for()
+    # What was put in listens only once it has settled, 20 ms later.
+    page.wait_for_function("() => !document.querySelector('.htmx-swapping, .htmx-settling, .htmx-added')")
     page.locator("#until").focus()
     page.keyboard.press("Home")
     page.locator("#until[data-chosen]").wait_for()
