@@ -5,11 +5,12 @@ from typing import Any
 
 from jobs.domain.facts import Condition, EventFacts, Facts, JobFacts, Observation, PodFacts, PodGroupFacts, ReplicaSpec
 from jobs.domain.kinds import VOLCANO_PODGROUPS
+from jobs.domain.report import rfc3339
 from jobs.ingest.decode import ObjectMeta, WatchEvent
-from jobs.ingest.messages import Changed, Expired, ListDone, Listed, Listing, Message, State, Status
+from jobs.ingest.messages import Bookmark, Changed, Expired, ListDone, Listed, Listing, Message, State, Status
 from jobs.ingest.streams import OPERATOR_LABEL, VOLCANO_LABEL, StreamKey
 from jobs.store import leases
-from jobs.watcher import Watcher
+from jobs.watcher import TICK_SECONDS, Watcher
 from tests.watch.reading import only_job
 
 CREATED = 1_800_000_000.0  # when the job was created, by the cluster's clock
@@ -106,3 +107,16 @@ def watched_from_the_start() -> Rig:
     rig.see(PODS, pod("uid-a", 4), type_="ADDED")
     assert only_job()["at_least"] is False
     return rig
+
+
+def goes_on(rig: Rig, *keys: StreamKey) -> None:
+    """The watches are opened again from where they were, bring that nothing has changed, and time goes on."""
+    for key in keys:
+        rig.watching(key)
+        rig.take(key, Bookmark(100))
+    rig.now += TICK_SECONDS
+    rig.take(keys[0])
+
+
+def still_open(since: float) -> list[dict[str, str | None]]:
+    return [{"start": rfc3339(since), "end": None}]
