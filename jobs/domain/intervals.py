@@ -134,13 +134,17 @@ def unobserved(job: JobState) -> list[tuple[float | None, float | None]]:
 
     A start of None means "from the beginning", an end of None that nobody watches now.
     """
-    gaps = [(-OPEN if gap.start is None else gap.start, gap.end) for gap in job.unobserved]
-    return _merged([*gaps, *((since, OPEN) for since in job.unwatched.values())])
+    return _merged(_gaps(job))
 
 
 def hazy(job: JobState) -> list[tuple[float | None, float | None]]:
     """Where the times that are drawn are not to be relied on: the unobserved intervals, and what was read late."""
-    return _merged([(-OPEN if a is None else a, OPEN if b is None else b) for a, b in [*unobserved(job), *job.late]])
+    return _merged([*_gaps(job), *job.late])
+
+
+def _gaps(job: JobState) -> list[tuple[float, float]]:
+    closed = [(-OPEN if gap.start is None else gap.start, gap.end) for gap in job.unobserved]
+    return [*closed, *((since, OPEN) for since in job.unwatched.values())]
 
 
 def _merged(intervals: Iterable[tuple[float, float]]) -> list[tuple[float | None, float | None]]:

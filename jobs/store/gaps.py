@@ -64,17 +64,13 @@ def read_late(ledger: Ledger, gap: Gap, now: float) -> None:
     if gap.since is None:
         return
     _load(ledger, gap, _not_over(gap))
-    for job in _concerned(gap, ledger.jobs.values()):
-        if job.finished_at is not None and job.finished_at < gap.since:
-            continue
+    for job in _unfinished(gap, ledger.jobs.values()):
         reducer.read_late(job, max(gap.since, _began(job, now)), now)
         _touch(ledger, job)
 
 
 def _not_watched(ledger: Ledger, jobs: Iterable[JobState], gap: Gap, now: float) -> None:
-    for job in _concerned(gap, jobs):
-        if job.finished_at is not None and job.finished_at < (gap.since or 0.0):
-            continue
+    for job in _unfinished(gap, jobs):
         reducer.not_watched(job, max(gap.since or 0.0, _began(job, now)), _told_as(gap))
         _touch(ledger, job)
 
@@ -82,6 +78,13 @@ def _not_watched(ledger: Ledger, jobs: Iterable[JobState], gap: Gap, now: float)
 def _not_over(gap: Gap) -> Q:
     """A job that had finished before restarts no more, and most that are kept have."""
     return Q(present=True) & (Q(finished_at=None) | Q(finished_at__gte=gap.since or 0.0))
+
+
+def _unfinished(gap: Gap, jobs: Iterable[JobState]) -> Iterator[JobState]:
+    """The same of those in memory, as far as the gap concerns them."""
+    for job in _concerned(gap, jobs):
+        if job.finished_at is None or job.finished_at >= (gap.since or 0.0):
+            yield job
 
 
 def _load(ledger: Ledger, gap: Gap, wanted: Q) -> None:

@@ -1,5 +1,6 @@
 """What every controller does that looks at each change of the store."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any
 
@@ -9,7 +10,7 @@ from simcluster.store import Store
 Obj = dict[str, Any]
 
 
-class Follower:
+class Follower(ABC):
     """Is told of each change from `start` to `stop`."""
 
     def __init__(self, store: Store) -> None:
@@ -23,5 +24,5 @@ class Follower:
         if self._unsubscribe is not None:
             self._unsubscribe()
 
-    def _on_change(self, change: str, resource: Resource, obj: Obj, old: Obj | None, /) -> None:
-        raise NotImplementedError
+    @abstractmethod
+    def _on_change(self, change: str, resource: Resource, obj: Obj, old: Obj | None, /) -> None: ...

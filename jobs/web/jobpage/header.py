@@ -1,7 +1,7 @@
 """The header of the job page: the sentence that says what happened, findings, and the facts below it."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlencode
 
 from django.utils.translation import gettext as _
@@ -96,22 +96,13 @@ def header(
     why = ended(job)
     found = _kinds_first(findings(job, known))
     told = FIRST_TOLD & {one.code for one in found}
-    return Header(
-        job=row,
-        shown=shown_state(row),
+    return replace(
+        light_header(row, job),
         sentence=story(row, sums, proven_creations(job) if incomplete(job) else {}),
-        kubectl_sentence=kubectl_story(row),
         ended=_told(why, "") if why is not None else None,
         findings=[_told(one, one.severity) for one in found[:FINDINGS_SHOWN]],
         more_findings=max(0, len(found) - FINDINGS_SHOWN),
         facts=_facts(job, None if told else _first_cause(job, first), end if end is not None else known),
-        gaps=_gaps(job),
-        pods_unwatched_since=job.unwatched.get("pods"),
-        job_unwatched_since=job.unwatched.get("jobs"),
-        late=_late(job)[-LATE_TOLD:],
-        more_late=max(0, len(_late(job)) - LATE_TOLD),
-        restarting_since=row.restarting_since,
-        vanished=job.vanished,
     )
 
 
@@ -124,6 +115,7 @@ def _kinds_first(found: list[Finding]) -> list[Finding]:
 
 def light_header(row: Job, job: JobState) -> Header:
     """What can be said without the job's pods and restarts; the timeline's first answer brings the sentence."""
+    late = _late(job)
     return Header(
         job=row,
         shown=shown_state(row),
@@ -136,8 +128,8 @@ def light_header(row: Job, job: JobState) -> Header:
         gaps=_gaps(job),
         pods_unwatched_since=job.unwatched.get("pods"),
         job_unwatched_since=job.unwatched.get("jobs"),
-        late=_late(job)[-LATE_TOLD:],
-        more_late=max(0, len(_late(job)) - LATE_TOLD),
+        late=late[-LATE_TOLD:],
+        more_late=max(0, len(late) - LATE_TOLD),
         restarting_since=row.restarting_since,
         vanished=job.vanished,
     )
